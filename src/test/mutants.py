@@ -97,7 +97,7 @@ MUTANTS = [
     Mutant(ALLOCATION, "if (unused && !rests)", "if (unused && !rests && false)", LOCKS, "FAILED"),
     Mutant(ASKS, "now >= unconfirmed_after(asks);", "false;", LOCKS, "FAILED"),
     Mutant(ASKS, "if (!launched_any) {", "if (true) {", LOCKS, "FAILED"),
-    Mutant(POOLS, "if (!scaled && entry->asks.value)", "if (!scaled && false)", "ctl_pools_test", "FAILED"),
+    Mutant(POOLS, "if (!scaled && !entry->unreadable && entry->asks.value)", "if (false)", "ctl_pools_test", "FAILED"),
     # ---- the caller in random worlds
     Mutant(WORK, "account->queue->priority > owner->queue->priority ||", "false ||", WORLDS, "law 7"),
     Mutant(SHARE, "ret_key->by[1] = worker->needed;", "ret_key->by[1] = !worker->needed;", WORLDS, "law 9"),

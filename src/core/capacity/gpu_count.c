@@ -5,26 +5,16 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "core/capacity/capacity.h"
-#include "core/capacity/gpu_cost.h"
 #include "core/model/identity.h"
-#include "core/model/name_set.h"
-
-struct tally {
-	int64_t kept;         /* Pods */
-	struct gpu_cost cost; /* of a Pod by the group's template */
-	const struct pod_claims *claims;
-	struct name_set disruption_names;
-};
 
 struct counting {
 	const struct ray_cluster *cluster;
 	const struct settings *settings;
 	const struct device_table *devices;
 	struct arena *arena;
-	struct tally *groups;
-	int64_t heads; /* Pods */
-	struct gpu_cost head_cost;
-	const struct pod_claims *head_claims;
+	const struct gpu_templates *templates;
+	int64_t *kept;            /* Pods, by group */
+	int64_t heads;            /* Pods */
 	VEC(const char *) shared; /* claims by name that are counted */
 	__int128 sum;
 	struct gpu_holdings *holdings;
@@ -54,45 +44,80 @@ static bool has_no_device(const struct pod_spec *spec, const struct device_table
 	return spec->claim_count == 0;
 }
 
-static const struct pod_claims *cost_of_pod(const struct pod *pod, const struct settings *settings,
-					    const struct device_table *devices,
-					    struct arena *scratch, struct gpu_cost *ret_cost)
+static void write_template(const struct pod_spec *spec, const struct capacity *capacity,
+			   const struct device_table *devices, struct arena *scratch,
+			   struct arena *arena, struct gpu_template *ret)
+{
+	const struct pod_claims *claims = capacity->claims;
+	size_t count = claims ? claims->shared_count : 0;
+
+	*ret = (struct gpu_template){ .claims = claims };
+	gpu_cost_of(spec, capacity, devices, scratch, &ret->cost);
+	for (size_t i = 0; i < count; i++) {
+		struct gpu_shared *shared = VEC_ADD(arena, &ret->shared);
+
+		*shared = (struct gpu_shared){ arena_strdup(arena, claims->shared[i].claim), 0 };
+		VEC_EACH(const struct quantity, quantity, &claims->shared[i].charge)
+			shared->amount +=
+				gpu_cost_of_resource(quantity->name, quantity->amount, devices);
+	}
+}
+
+static struct gpu_template template_of_pod(const struct pod *pod, const struct settings *settings,
+					   const struct device_table *devices,
+					   struct arena *scratch)
+{
+	struct gpu_template template = { .claims = NULL };
+	struct capacity capacity = { 0 };
+
+	if (has_no_device(&pod->spec, devices))
+		return template;
+	capacity_of_pod(pod, settings, devices, scratch, &capacity);
+	write_template(&pod->spec, &capacity, devices, scratch, scratch, &template);
+	return template;
+}
+
+void gpu_templates_make(const struct ray_cluster *cluster, const struct settings *settings,
+			const struct device_table *devices, struct arena *scratch,
+			struct arena *arena, struct gpu_templates *ret_templates)
 {
 	struct capacity capacity = { 0 };
 
-	*ret_cost = (struct gpu_cost){ .amount = 0 };
-	if (has_no_device(&pod->spec, devices))
-		return NULL;
-	capacity_of_pod(pod, settings, devices, scratch, &capacity);
-	gpu_cost_of(&pod->spec, &capacity, devices, scratch, ret_cost);
-	return capacity.claims;
+	*ret_templates = (struct gpu_templates){
+		.groups = arena_array(arena, cluster->group_count, sizeof(struct gpu_template)),
+		.group_count = cluster->group_count,
+	};
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		const struct worker_group *group = &cluster->groups[g];
+		struct gpu_template *own = &ret_templates->groups[g];
+
+		capacity_of_group(cluster, g, settings, devices, scratch, &capacity);
+		write_template(&group->template.spec, &capacity, devices, scratch, arena, own);
+		own->to_delete = name_set_of_strings(arena, &group->workers_to_delete);
+		for (size_t i = 0; i < own->to_delete.count; i++)
+			own->to_delete.at[i] = arena_strdup(arena, own->to_delete.at[i]);
+	}
+	capacity_of_head(cluster, settings, devices, scratch, &capacity);
+	write_template(&cluster->head_template.spec, &capacity, devices, scratch, arena,
+		       &ret_templates->head);
 }
 
 int64_t gpu_count_of_pod(const struct pod *pod, const struct settings *settings,
 			 const struct device_table *devices, struct arena *scratch)
 {
-	struct gpu_cost cost;
-
-	(void)cost_of_pod(pod, settings, devices, scratch, &cost);
-	return cost.amount;
+	return template_of_pod(pod, settings, devices, scratch).cost.amount;
 }
 
 /* The GPUs of the claims that Pods share and that no Pod before this one has counted. */
-static int64_t first_shared(struct counting *c, const struct pod_claims *claims)
+static int64_t first_shared(struct counting *c, const struct gpu_template *template)
 {
 	int64_t amount = 0;
 
-	if (!claims)
-		return amount;
-	for (size_t i = 0; i < claims->shared_count; i++) {
-		const struct pod_claim_shared *shared = &claims->shared[i];
-
+	VEC_EACH(const struct gpu_shared, shared, &template->shared) {
 		if (text_is_among(shared->claim, c->shared.at, c->shared.count))
 			continue;
 		VEC_PUSH(c->arena, &c->shared, shared->claim);
-		VEC_EACH(const struct quantity, quantity, &shared->charge)
-			amount +=
-				gpu_cost_of_resource(quantity->name, quantity->amount, c->devices);
+		amount += shared->amount;
 	}
 	return amount;
 }
@@ -102,45 +127,44 @@ static bool has_finished(const struct pod *pod)
 	return strcmp(pod->phase, "Succeeded") == 0 || strcmp(pod->phase, "Failed") == 0;
 }
 
-static struct tally *tally_of(const struct counting *c, const struct pod *pod)
+/* GPU_COUNT_OTHER: of none. */
+static size_t group_of(const struct counting *c, const struct pod *pod)
 {
 	const char *name = labels_value(&pod->labels, LABEL_GROUP);
 
-	if (!c->cluster || !name || !pod_is_worker(pod))
-		return NULL;
-	for (size_t g = 0; g < c->cluster->group_count; g++)
-		if (strcmp(c->cluster->groups[g].name, name) == 0)
-			return &c->groups[g];
-	return NULL;
+	if (c->cluster && name && pod_is_worker(pod))
+		for (size_t g = 0; g < c->cluster->group_count; g++)
+			if (strcmp(c->cluster->groups[g].name, name) == 0)
+				return g;
+	return GPU_COUNT_OTHER;
 }
 
 /* Counts a Pod by its own spec, because the template may have been edited since, but at least by
  * the template: arguments of `ray start` beside the limits are only there. */
 static void count_pod(struct counting *c, const struct pod *pod)
 {
-	struct tally *tally = tally_of(c, pod);
 	struct gpu_holding holding = {
-		.group = GPU_COUNT_OTHER, .pod = pod, .pods = 1, .leaves = pod->deleting
+		.group = group_of(c, pod), .pod = pod, .pods = 1, .leaves = pod->deleting
 	};
-	const struct pod_claims *claims;
-	struct gpu_cost cost;
-	int64_t at_least = 0;
+	const struct gpu_template *template = NULL;
+	struct gpu_template own;
 
 	if (has_finished(pod) || !identity_is_owned(c->cluster, pod))
 		return;
-	if (tally) {
-		holding.group = (size_t)(tally - c->groups);
-		holding.leaves |= name_set_contains(&tally->disruption_names, pod->name);
-		tally->kept += !holding.leaves;
-		at_least = tally->cost.least;
+	if (c->kept && holding.group != GPU_COUNT_OTHER) {
+		template = &c->templates->groups[holding.group];
+		holding.leaves |= name_set_contains(&template->to_delete, pod->name);
+		c->kept[holding.group] += !holding.leaves;
 	} else if (c->cluster && pod_is_head(pod)) {
+		template = &c->templates->head;
 		holding.group = GPU_COUNT_HEAD;
 		c->heads++;
-		at_least = c->head_cost.least;
 	}
-	claims = cost_of_pod(pod, c->settings, c->devices, c->arena, &cost);
-	holding.amount = cost.amount > at_least ? cost.amount : at_least;
-	holding.amount += first_shared(c, claims);
+	own = template_of_pod(pod, c->settings, c->devices, c->arena);
+	holding.amount = own.cost.amount;
+	if (template && template->cost.least > holding.amount)
+		holding.amount = template->cost.least;
+	holding.amount += first_shared(c, &own);
 	add(c, &holding);
 }
 
@@ -151,9 +175,10 @@ static bool is_made(const struct ray_cluster *cluster)
 
 /* Pods that do not exist; the first of them has the shared claims. */
 static void add_requested(struct counting *c, size_t group, int64_t pods,
-			  const struct gpu_cost *cost, const struct pod_claims *claims)
+			  const struct gpu_template *template)
 {
-	int64_t shared = first_shared(c, claims);
+	const struct gpu_cost *cost = &template->cost;
+	int64_t shared = first_shared(c, template);
 
 	if (shared > 0)
 		add(c, &(struct gpu_holding){
@@ -168,9 +193,8 @@ static void add_requested(struct counting *c, size_t group, int64_t pods,
 static void count_missing(struct counting *c, size_t index, const int64_t *replicas)
 {
 	const struct worker_group *group = &c->cluster->groups[index];
-	const struct tally *tally = &c->groups[index];
 	int64_t hosts = group->num_of_hosts > 0 ? group->num_of_hosts : 1;
-	int64_t there = (tally->kept + hosts - 1) / hosts;
+	int64_t kept = c->kept[index], there = (kept + hosts - 1) / hosts;
 	int64_t asked = replicas ? replicas[index] : group->replicas;
 
 	asked = asked < group->min_replicas ? group->min_replicas : asked;
@@ -178,53 +202,35 @@ static void count_missing(struct counting *c, size_t index, const int64_t *repli
 	if (!is_made(c->cluster) || group->suspend)
 		asked = 0;
 	asked = asked > there ? asked : there;
-	CHECK((__int128)asked * hosts >= tally->kept);
-	if ((__int128)asked * hosts > tally->kept)
-		add_requested(c, index, asked * hosts - tally->kept, &tally->cost, tally->claims);
+	CHECK((__int128)asked * hosts >= kept);
+	if ((__int128)asked * hosts > kept)
+		add_requested(c, index, asked * hosts - kept, &c->templates->groups[index]);
 }
 
-static void make_tallies(struct counting *c)
-{
-	const struct ray_cluster *cluster = c->cluster;
-	struct capacity capacity = { 0 };
-
-	c->groups = arena_array(c->arena, cluster->group_count, sizeof(*c->groups));
-	for (size_t g = 0; g < cluster->group_count; g++) {
-		const struct worker_group *group = &cluster->groups[g];
-
-		capacity_of_group(cluster, g, c->settings, c->devices, c->arena, &capacity);
-		gpu_cost_of(&group->template.spec, &capacity, c->devices, c->arena,
-			    &c->groups[g].cost);
-		c->groups[g].claims = capacity.claims;
-		c->groups[g].disruption_names =
-			name_set_of_strings(c->arena, &group->workers_to_delete);
-	}
-	capacity_of_head(cluster, c->settings, c->devices, c->arena, &capacity);
-	gpu_cost_of(&cluster->head_template.spec, &capacity, c->devices, c->arena, &c->head_cost);
-	c->head_claims = capacity.claims;
-}
-
-void gpu_count(const struct ray_cluster *cluster, const struct pod *const *pods, size_t pod_count,
-	       const int64_t *replicas, const struct settings *settings,
-	       const struct device_table *devices, struct arena *arena,
-	       struct gpu_holdings *ret_holdings)
+void gpu_count(const struct ray_cluster *cluster, const struct gpu_templates *templates,
+	       const struct pod *const *pods, size_t pod_count, const int64_t *replicas,
+	       const struct settings *settings, const struct device_table *devices,
+	       struct arena *arena, struct gpu_holdings *ret_holdings)
 {
 	struct counting c = { .cluster = cluster,
+			      .templates = templates,
 			      .settings = settings,
 			      .devices = devices,
 			      .arena = arena,
 			      .holdings = ret_holdings };
 
 	*ret_holdings = (struct gpu_holdings){ .sum = 0 };
-	if (cluster)
-		make_tallies(&c);
+	if (cluster) {
+		CHECK(templates->group_count == cluster->group_count);
+		c.kept = arena_array(arena, cluster->group_count, sizeof(*c.kept));
+	}
 	for (size_t i = 0; i < pod_count; i++)
 		count_pod(&c, pods[i]);
 	if (cluster) {
 		for (size_t g = 0; g < cluster->group_count; g++)
 			count_missing(&c, g, replicas);
 		if (c.heads == 0 && is_made(cluster))
-			add_requested(&c, GPU_COUNT_HEAD, 1, &c.head_cost, c.head_claims);
+			add_requested(&c, GPU_COUNT_HEAD, 1, &templates->head);
 	}
 	CHECK(c.sum >= 0);
 	CHECK(c.heads >= 0 && (size_t)c.heads <= pod_count);

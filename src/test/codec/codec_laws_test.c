@@ -173,12 +173,15 @@ static void apply_op(struct ray_cluster *cluster, const struct patch_op *op)
 
 static int64_t count_gpus(const struct snapshot *snapshot, const struct ray_cluster *cluster)
 {
+	struct gpu_templates templates;
 	struct gpu_holdings holdings;
 	int64_t *replicas = arena_array(&arena, cluster->group_count, sizeof(*replicas));
 
 	for (size_t g = 0; g < cluster->group_count; g++)
 		replicas[g] = cluster->groups[g].replicas;
-	gpu_count(&snapshot->cluster, snapshot->pods, snapshot->pod_count, replicas,
+	gpu_templates_make(&snapshot->cluster, &snapshot->settings, snapshot->device_table, &arena,
+			   &arena, &templates);
+	gpu_count(&snapshot->cluster, &templates, snapshot->pods, snapshot->pod_count, replicas,
 		  &snapshot->settings, snapshot->device_table, &arena, &holdings);
 	return holdings.sum;
 }

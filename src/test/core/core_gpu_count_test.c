@@ -76,9 +76,12 @@ static struct pod *add_pod(struct scene *s, const char *name, const char *type, 
 
 static int64_t counted(struct scene *s, const int64_t *replicas)
 {
+	struct gpu_templates templates;
 	struct gpu_holdings holdings;
 
-	gpu_count(&s->cluster, s->list, s->pod_count, replicas, &s->settings,
+	gpu_templates_make(&s->cluster, &s->settings, device_table_builtin(), &s->arena, &s->arena,
+			   &templates);
+	gpu_count(&s->cluster, &templates, s->list, s->pod_count, replicas, &s->settings,
 		  device_table_builtin(), &s->arena, &holdings);
 	return holdings.sum;
 }
@@ -88,7 +91,7 @@ static int64_t counted_without_cluster(struct scene *s)
 {
 	struct gpu_holdings holdings;
 
-	gpu_count(NULL, s->list, s->pod_count, NULL, &s->settings, device_table_builtin(),
+	gpu_count(NULL, NULL, s->list, s->pod_count, NULL, &s->settings, device_table_builtin(),
 		  &s->arena, &holdings);
 	return holdings.sum;
 }

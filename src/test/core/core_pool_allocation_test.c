@@ -208,21 +208,23 @@ static const struct pool_allocation *allocate(void)
 		report->worker_count = scene.reports[i].count;
 		report->group_count = 2;
 		report->min_replicas = arena_array(&scene.arena, 2, sizeof(int64_t));
-		members[i] = pool_member_make(
-			&(struct pool_member_input){
-				.namespace_ = namespaces[i],
-				.key = arena_printf(&scene.arena, "%s/demo", namespaces[i]),
-				.cluster = &scene.clusters[i],
-				.pods = scene.lists[i],
-				.pod_count = scene.pod_counts[i],
-				.report = report,
-				.drains = scene.drains[i],
-				.pools = pools,
-				.pool_count = 1,
-				.settings = &scene.settings,
-				.devices = scene.devices,
-				.free = &scene.free },
-			&scene.arena);
+		struct pool_member_input input = {
+			.namespace_ = namespaces[i],
+			.key = arena_printf(&scene.arena, "%s/demo", namespaces[i]),
+			.cluster = &scene.clusters[i],
+			.pods = scene.lists[i],
+			.pod_count = scene.pod_counts[i],
+			.report = report,
+			.drains = scene.drains[i],
+			.pools = pools,
+			.pool_count = 1,
+			.settings = &scene.settings,
+			.devices = scene.devices,
+			.free = &scene.free,
+		};
+
+		input.groups = pool_groups_make(&input, &scene.arena);
+		members[i] = pool_member_make(&input, &scene.arena);
 		asks[i] = pool_asks_update(scene.old[i], scene.asks[i].at, scene.asks[i].count,
 					   &scene.clusters[i], scene.now, &scene.arena);
 		scene.old[i] = asks[i];
@@ -649,7 +651,7 @@ static void test_claimed_devices_are_of_a_pool(void **state)
 	scene.groups[0][0].replicas++;
 	for (size_t i = 0; i < SUPPORT_COUNT(table); i++) {
 		const struct gpu_pool *const pools[] = { &scene.pool };
-		const struct pool_member_input input = {
+		struct pool_member_input input = {
 			.namespace_ = "a",
 			.key = "a/demo",
 			.cluster = &scene.clusters[0],
@@ -665,6 +667,7 @@ static void test_claimed_devices_are_of_a_pool(void **state)
 
 		scene.pool.groups.accelerator_type = table[i].type;
 		scene.pool.groups.resource_name = table[i].resource;
+		input.groups = pool_groups_make(&input, &scene.arena);
 		member = pool_member_make(&input, &scene.arena);
 		VEC_EACH(const struct pool_worker, worker, &member->workers)
 			held += worker->gpus;

@@ -24,7 +24,7 @@ static struct world {
 	struct container container;
 	struct worker_group groups[CLUSTERS];
 	struct ray_cluster clusters[CLUSTERS];
-	bool there[CLUSTERS], unreadable[CLUSTERS];
+	bool there[CLUSTERS], unreadable[CLUSTERS], large[CLUSTERS];
 	int woken[CLUSTERS];
 	const struct gpu_pool *gpu_pool;    /* NULL: only the flags */
 	const struct inventory_list *nodes; /* NULL: not known */
@@ -50,6 +50,13 @@ static void look(void *context, const char *namespace_, const char *name,
 	if (world.there[i] && !world.unreadable[i])
 		ret_objects->cluster = &world.clusters[i];
 	*ret_unreadable = world.unreadable[i];
+}
+
+static bool is_large(void *context, const char *namespace_, const char *name)
+{
+	(void)context;
+	(void)namespace_;
+	return world.large[name[0] - '0'];
 }
 
 static const struct gpu_pool *const *list_pools(void *context, size_t *ret_count,
@@ -115,6 +122,7 @@ static void begin(int64_t total, int64_t per_namespace, int64_t settle_ms, int64
 					     .look = look,
 					     .wake = wake,
 					     .nodes = list_nodes,
+					     .large = is_large,
 					     .next_pod = next_pod,
 					     .allocated = allocated,
 					     .interval_ms = world.interval_ms,
@@ -539,6 +547,48 @@ static void test_an_unreadable_cluster_keeps_its_count(void **state)
 	assert_int_equal(budget(1), UNITS(5));
 }
 
+static bool is_derived(void *context)
+{
+	return pools_derived(world.pools) == *(const size_t *)context;
+}
+
+static void wait_for_groups(size_t derived)
+{
+	world.woken[0] = 0;
+	assert_true(loop_wait_until(world.control.loop, is_derived, &derived, WAIT_MS));
+	assert_int_equal(world.woken[0], 1);
+}
+
+/* The templates of a large RayCluster are read once for each generation, never on the loop: until a thread has
+ * done so, nothing is granted to it, its idle workers stay, and it counts as one that cannot be read. */
+static void test_a_large_cluster_is_read_off_the_loop(void **state)
+{
+	(void)state;
+	world.large[0] = true;
+	begin(8, 0, 0, 60000);
+	assert_int_equal(budget(1), UNITS(8));
+	assert_int_equal(budget(0), UNITS(0));
+	assert_true(grant_of(&world.clusters[0])->collects);
+	assert_false(fits(0, 1));
+	assert_true(fits(0, 0));
+	wait_for_groups(CLUSTERS);
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(budget(0), UNITS(8));
+		assert_true(fits(0, 0));
+	}
+	assert_int_equal(pools_derived(world.pools), CLUSTERS);
+	becomes(0, 3);
+	assert_int_equal(budget(1), UNITS(8)); /* its last amount */
+	assert_int_equal(budget(0), UNITS(0));
+	wait_for_groups(CLUSTERS + 1);
+	assert_int_equal(budget(1), UNITS(5));
+	assert_int_equal(pools_derived(world.pools), CLUSTERS + 1);
+	world.clusters[0].resource_version = "2"; /* of its status, or its labels */
+	pools_ray_cluster_changed(world.pools, "a", "0");
+	assert_int_equal(budget(0), UNITS(5));
+	assert_int_equal(pools_derived(world.pools), CLUSTERS + 1);
+}
+
 static void admit_by_kueue(size_t i)
 {
 	static struct label label = { "kueue.x-k8s.io/queue-name", "local" };
@@ -764,6 +814,7 @@ int main(void)
 		TEST(test_after_a_start_it_settles),
 		TEST(test_gone_clusters_count_nothing),
 		TEST(test_an_unreadable_cluster_keeps_its_count),
+		TEST(test_a_large_cluster_is_read_off_the_loop),
 		TEST(test_kueue_and_a_quota),
 		TEST(test_kueue_and_a_gpu_pool),
 		TEST(test_pods_take_and_leave_a_node),

@@ -465,6 +465,7 @@ static const struct pool_member *member_of(size_t cluster, struct arena *arena)
 	const struct pod **pods = arena_array(arena, PODS, sizeof(*pods));
 	int64_t replicas[GROUPS];
 	size_t count = 0, hosts[GROUPS] = { 0 };
+	struct pool_member_input input;
 
 	for (size_t i = 0; i < PODS; i++)
 		if (world.pods[i].state != ABSENT && world.pods[i].cluster == cluster) {
@@ -473,19 +474,20 @@ static const struct pool_member *member_of(size_t cluster, struct arena *arena)
 		}
 	for (size_t g = 0; g < GROUPS; g++)
 		replicas[g] = (int64_t)hosts[g] / hosts_of_group(g) + own->requested[g];
-	return pool_member_make(&(struct pool_member_input){ .namespace_ = own->cluster.namespace_,
-							     .key = own->key,
-							     .cluster = &own->cluster,
-							     .pods = pods,
-							     .pod_count = count,
-							     .replicas = replicas,
-							     .report = report_of(cluster, arena),
-							     .drains = own->drains,
-							     .pools = world.list,
-							     .pool_count = world.pool_count,
-							     .settings = &world.settings,
-							     .devices = device_table_builtin() },
-				arena);
+	input = (struct pool_member_input){ .namespace_ = own->cluster.namespace_,
+					    .key = own->key,
+					    .cluster = &own->cluster,
+					    .pods = pods,
+					    .pod_count = count,
+					    .replicas = replicas,
+					    .report = report_of(cluster, arena),
+					    .drains = own->drains,
+					    .pools = world.list,
+					    .pool_count = world.pool_count,
+					    .settings = &world.settings,
+					    .devices = device_table_builtin() };
+	input.groups = pool_groups_make(&input, arena);
+	return pool_member_make(&input, arena);
 }
 
 static const struct pool_asks *asks_of(struct model_cluster *own, struct arena *arena)

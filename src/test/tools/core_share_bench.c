@@ -9,7 +9,8 @@
  *   fleets     pool_allocate for as many RayClusters, without Nodes (amounts) and with 1,250 of 8
  *              GPUs (places); recount: those Nodes and their 10,000 Pods counted again, which the loop does
  *              before an allocation when Nodes have changed; members: pool_member_make for all RayClusters with their
- *              Pods, as after a start; large: for one RayCluster of 1,000 groups with 1 KiB of resources each */
+ *              Pods, as after a start; templates: those of one RayCluster of 1,000 groups with 1 KiB of resources
+ *              each, which a thread beside the loop reads; large: pool_member_make for it, on the loop */
 #include <math.h>
 
 #include "base/buf.h"
@@ -119,6 +120,16 @@ static const struct pod_spec one_spec = { .containers = &one_container,
 					  .container_count = 1,
 					  .node_name = "" };
 
+enum fleet_work {
+	FLEET_AMOUNTS,
+	FLEET_PLACES,
+	FLEET_RECOUNT,
+	FLEET_MEMBERS,
+	FLEET_TEMPLATES,
+	FLEET_LARGE,
+	FLEET_WORKS
+};
+
 struct fleet {
 	struct arena arena;
 	struct pool_input input;
@@ -130,6 +141,7 @@ struct fleet {
 	size_t pod_count;
 	struct pool_free free;
 	struct pool_free_input nodes;
+	const struct pool_groups *kept; /* NULL: not made yet */
 };
 
 static void count_nodes(struct fleet *fleet)
@@ -269,8 +281,8 @@ static void make_fleet(struct fleet *fleet, size_t part, bool places)
 					    .now = SCENE_NOW };
 }
 
-/* RayClusters of so many groups each. */
-static void make_members(const struct fleet *fleet, size_t clusters, size_t groups,
+/* RayClusters of so many groups each. Those of FLEET_LARGE are made in the first run alone. */
+static void make_members(struct fleet *fleet, enum fleet_work work, size_t clusters, size_t groups,
 			 const char *resources, struct arena *arena)
 {
 	struct label params[] = { { "resources", resources } };
@@ -287,19 +299,27 @@ static void make_members(const struct fleet *fleet, size_t clusters, size_t grou
 						 .template = { .spec = one_spec } };
 	for (size_t i = 0; i < fleet->pod_count; i++)
 		pods[i] = &fleet->pods[i];
-	for (size_t i = 0; i < clusters; i++)
-		(void)pool_member_make(&(struct pool_member_input){ .namespace_ = "",
-								    .key = "/demo",
-								    .cluster = &cluster,
-								    .pods = &pods[i * 10],
-								    .pod_count = 10,
-								    .pools = fleet->pools,
-								    .pool_count = 1,
-								    .settings =
-									    fleet->nodes.settings,
-								    .devices = fleet->nodes.devices,
-								    .free = &fleet->free },
-				       arena);
+	for (size_t i = 0; i < clusters; i++) {
+		struct pool_member_input input = { .namespace_ = "",
+						   .key = "/demo",
+						   .cluster = &cluster,
+						   .pods = &pods[i * 10],
+						   .pod_count = 10,
+						   .pools = fleet->pools,
+						   .pool_count = 1,
+						   .settings = fleet->nodes.settings,
+						   .devices = fleet->nodes.devices,
+						   .free = &fleet->free };
+
+		input.groups = fleet->kept;
+		if (!input.groups)
+			input.groups = pool_groups_make(
+				&input, work == FLEET_LARGE ? &fleet->arena : arena);
+		if (work == FLEET_LARGE)
+			fleet->kept = input.groups;
+		if (work != FLEET_TEMPLATES)
+			(void)pool_member_make(&input, arena);
+	}
 }
 
 /* {"r000": 1, "r001": 1, ...} of 1 KiB. */
@@ -316,16 +336,8 @@ static const char *long_resources(struct arena *arena)
 	return copy;
 }
 
-enum fleet_work {
-	FLEET_AMOUNTS,
-	FLEET_PLACES,
-	FLEET_RECOUNT,
-	FLEET_MEMBERS,
-	FLEET_LARGE,
-	FLEET_WORKS
-};
-static const char *const fleet_names[FLEET_WORKS] = { "amounts", "places", "recount", "members",
-						      "large" };
+static const char *const fleet_names[FLEET_WORKS] = { "amounts", "places",    "recount",
+						      "members", "templates", "large" };
 
 static double fleet_ms(size_t part, enum fleet_work work)
 {
@@ -341,9 +353,9 @@ static double fleet_ms(size_t part, enum fleet_work work)
 		if (work == FLEET_RECOUNT)
 			count_nodes(&fleet);
 		else if (work == FLEET_MEMBERS)
-			make_members(&fleet, 1000 / part, 1, "{}", &arena);
-		else if (work == FLEET_LARGE)
-			make_members(&fleet, 1, 1000 / part, long_resources(&arena), &arena);
+			make_members(&fleet, work, 1000 / part, 1, "{}", &arena);
+		else if (work == FLEET_TEMPLATES || work == FLEET_LARGE)
+			make_members(&fleet, work, 1, 1000 / part, long_resources(&arena), &arena);
 		else
 			(void)pool_allocate(&fleet.input, &arena);
 		took = bench_usage_ms() - start;

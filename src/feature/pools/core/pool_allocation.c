@@ -901,6 +901,15 @@ static void add_releases(const struct pool_allocation *allocation, size_t index,
 	}
 }
 
+static struct pool_grant no_grant(const char *group, struct arena *arena)
+{
+	return (struct pool_grant){
+		.group = arena_strdup(arena, group),
+		.reason = REASON_WAITS_FOR_POOL,
+		.message = "waits for its pool: the next allocation decides",
+	};
+}
+
 /* Without an allocation: grants of nothing. */
 static const struct pool_terms *make_terms(const struct pool_allocation *allocation, size_t index,
 					   const struct pool_member *member, bool spent,
@@ -915,11 +924,7 @@ static const struct pool_terms *make_terms(const struct pool_allocation *allocat
 		if (pool == POOL_NONE || member->groups[g].outside)
 			continue;
 		grant = VEC_ADD(arena, &terms.grants);
-		*grant = (struct pool_grant){
-			.group = arena_strdup(arena, member->groups[g].name),
-			.reason = REASON_WAITS_FOR_POOL,
-			.message = "waits for its pool: the next allocation decides",
-		};
+		*grant = no_grant(member->groups[g].name, arena);
 		if (!allocation)
 			continue;
 		grant->replicas = spent ? 0 : allocation->shares[index].grants[g];
@@ -943,6 +948,20 @@ static const struct pool_terms *make_terms(const struct pool_allocation *allocat
 const struct pool_terms *pool_terms_none(const struct pool_member *member, struct arena *arena)
 {
 	return make_terms(NULL, 0, member, false, arena);
+}
+
+const struct pool_terms *pool_terms_unknown(const struct ray_cluster *cluster, struct arena *arena)
+{
+	struct terms terms = { .grants = { 0 } };
+
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		struct pool_grant *grant = VEC_ADD(arena, &terms.grants);
+
+		*grant = no_grant(cluster->groups[g].name, arena);
+		grant->collects = true;
+	}
+	return ARENA_PUT(arena, (struct pool_terms){ .grants = terms.grants.at,
+						     .grant_count = terms.grants.count });
 }
 
 const struct pool_terms *pool_terms_make(const struct pool_allocation *allocation, size_t index,

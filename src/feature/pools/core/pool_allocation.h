@@ -75,6 +75,8 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 
 /* Nothing granted yet, for a member that no allocation has; NULL: no group of it draws from a pool. */
 const struct pool_terms *pool_terms_none(const struct pool_member *member, struct arena *arena);
+/* Nothing granted to any group, and idle workers stay: it is not known yet which of them draw from a pool. */
+const struct pool_terms *pool_terms_unknown(const struct ray_cluster *cluster, struct arena *arena);
 /* The terms of the member with this index; NULL likewise. spent: a patch has used what is granted, so nothing is. */
 const struct pool_terms *pool_terms_make(const struct pool_allocation *allocation, size_t index,
 					 bool spent, struct arena *arena);

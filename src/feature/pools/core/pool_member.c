@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/sort.h"
-#include "core/capacity/capacity.h"
-#include "core/capacity/gpu_cost.h"
+#include "core/model/claimed.h"
 #include "core/model/reason.h"
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
@@ -74,8 +74,10 @@ static const struct field worker_fields[] = {
 	FIELD_END,
 };
 
+static const struct field borrowed_group_fields[] = { FIELD_END };
+
 const struct field pool_member_fields[] = {
-	FIELD_OBJECT(pool_member_group_fields, "groups"),
+	FIELD_LIST(struct pool_member, groups, group_count, borrowed_group_fields, "groups"),
 	FIELD_VEC(struct pool_member, workers, worker_fields, "workers"),
 	FIELD_END,
 };
@@ -231,16 +233,6 @@ static struct pool_worker *replica_of(struct making *m, const struct gpu_holding
 	return NULL;
 }
 
-static size_t pool_of(const struct making *m, const char *namespace_, const struct pod_spec *spec,
-		      const struct pod_claim_status *statuses, size_t status_count)
-{
-	const struct pool_member_input *input = m->input;
-	const struct pod_claims *claims = pod_claims_make(namespace_, spec, statuses, status_count,
-							  "spec", input->devices, m->scratch);
-
-	return pool_match_spec(input->pools, input->pool_count, spec, claims, m->scratch);
-}
-
 /* The pool of the Pod's Node. */
 static size_t pool_of_node(const struct making *m, const struct pod *pod)
 {
@@ -256,10 +248,14 @@ static size_t pool_of_node(const struct making *m, const struct pod *pod)
 
 static size_t pool_of_pod(const struct making *m, const struct pod *pod)
 {
-	size_t pool = pool_of(m, pod->namespace_, &pod->spec, pod->claim_statuses,
-			      pod->claim_status_count);
+	const struct pool_member_input *input = m->input;
+	const struct pod_claims *claims =
+		pod_claims_make(pod->namespace_, &pod->spec, pod->claim_statuses,
+				pod->claim_status_count, "spec", input->devices, m->scratch);
+	size_t pool =
+		pool_match_spec(input->pools, input->pool_count, &pod->spec, claims, m->scratch);
 
-	if (pool == POOL_NONE || gpu_pool_is_of_flags(m->input->pools[pool]->name)) {
+	if (pool == POOL_NONE || gpu_pool_is_of_flags(input->pools[pool]->name)) {
 		size_t on = pool_of_node(m, pod);
 
 		pool = on != POOL_NONE ? on : pool;
@@ -296,7 +292,7 @@ static void add_worker(struct making *m, const struct gpu_holding *holding)
 	else if (holding->group < m->member->group_count)
 		pool = m->member->groups[holding->group].pool;
 	else
-		pool = pool_of(m, input->namespace_, &input->cluster->head_template.spec, NULL, 0);
+		pool = input->groups->head_pool;
 	if (pool == POOL_NONE)
 		return;
 	note_pool(m, holding, pool);
@@ -344,12 +340,11 @@ static void keep_minimum(struct making *m, const struct gpu_holdings *holdings)
 /* ---- groups ---- */
 
 /* All that core/nodes/node_fit reads of a Pod, and its claimed devices. */
-static const char *shape_of(const struct pool_group *group, const struct pod_claims *claims,
-			    struct arena *arena)
+static const char *shape_of(const struct pool_group *group, const struct pod_spec *spec,
+			    const struct pod_claims *claims, struct arena *arena)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	AUTO(buf_done) struct buf text;
-	const struct pod_spec *spec = group->spec;
 	const struct resources request = pod_request(spec, &scratch);
 	struct node_match_text match = { .arena = &scratch };
 
@@ -367,33 +362,51 @@ static const char *shape_of(const struct pool_group *group, const struct pod_cla
 	return arena_strdup(arena, buf_string(&text));
 }
 
-static void make_groups(struct making *m)
+const struct pool_groups *pool_groups_make(const struct pool_member_input *input,
+					   struct arena *arena)
 {
-	const struct pool_member_input *input = m->input;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct ray_cluster *cluster = input->cluster;
+	struct pool_groups *groups = ARENA_NEW(arena, struct pool_groups);
+	struct gpu_templates *templates = &groups->templates;
 
-	m->member->group_count = cluster->group_count;
-	m->member->groups = arena_array(m->arena, cluster->group_count, sizeof(*m->member->groups));
-	for (size_t g = 0; g < cluster->group_count; g++) {
+	groups->list = arena_array(arena, cluster->group_count, sizeof(*groups->list));
+	groups->count = cluster->group_count;
+	groups->claims = claimed_by_cluster(cluster);
+	gpu_templates_make(cluster, input->settings, input->devices, &scratch, arena, templates);
+	for (size_t g = 0; g < groups->count; g++) {
 		const struct worker_group *group = &cluster->groups[g];
-		struct pool_group *own = &m->member->groups[g];
-		struct capacity capacity = { 0 };
-		struct gpu_cost cost;
+		const struct pod_spec *spec = &group->template.spec;
+		const struct pod_claims *claims = steal(&templates->groups[g].claims);
+		struct pool_group *own = &groups->list[g];
 
-		*own = (struct pool_group){ .name = group->name,
+		*own = (struct pool_group){ .name = arena_strdup(arena, group->name),
 					    .pool = POOL_NONE,
-					    .spec = &group->template.spec,
 					    .hosts = group->num_of_hosts > 0 ? group->num_of_hosts :
 									       1 };
-		capacity_of_group(cluster, g, input->settings, input->devices, m->scratch,
-				  &capacity);
-		gpu_cost_of(own->spec, &capacity, input->devices, m->scratch, &cost);
-		own->replica_gpus = resource_product(cost.amount, own->hosts) + cost.shared;
-		own->shape = shape_of(own, capacity.claims, m->arena);
+		own->replica_gpus = resource_product(templates->groups[g].cost.amount, own->hosts) +
+				    templates->groups[g].cost.shared;
+		own->shape = shape_of(own, spec, claims, arena);
 		if (own->replica_gpus > 0)
-			own->pool = pool_match_spec(input->pools, input->pool_count, own->spec,
-						    capacity.claims, m->scratch);
-		own->outside = is_outside(m, own->pool);
+			own->pool = pool_match_spec(input->pools, input->pool_count, spec, claims,
+						    &scratch);
+	}
+	groups->head_pool = pool_match_spec(input->pools, input->pool_count,
+					    &cluster->head_template.spec,
+					    steal(&templates->head.claims), &scratch);
+	return groups;
+}
+
+static void borrow_groups(struct making *m)
+{
+	const struct pool_groups *groups = m->input->groups;
+
+	CHECK(groups->count == m->input->cluster->group_count);
+	m->member->group_count = groups->count;
+	m->member->groups = ARENA_COPY(m->arena, groups->list, groups->count);
+	for (size_t g = 0; g < groups->count; g++) {
+		m->member->groups[g].spec = &m->input->cluster->groups[g].template.spec;
+		m->member->groups[g].outside = is_outside(m, groups->list[g].pool);
 	}
 }
 
@@ -409,10 +422,11 @@ const struct pool_member *pool_member_make(const struct pool_member_input *input
 	member->key = input->key;
 	if (input->cluster) {
 		m.by_kueue = labels_value(&input->cluster->labels, LABEL_KUEUE_QUEUE) != NULL;
-		make_groups(&m);
+		borrow_groups(&m);
 	}
-	gpu_count(input->cluster, input->pods, input->pod_count, input->replicas, input->settings,
-		  input->devices, &scratch, &holdings);
+	gpu_count(input->cluster, input->cluster ? &input->groups->templates : NULL, input->pods,
+		  input->pod_count, input->replicas, input->settings, input->devices, &scratch,
+		  &holdings);
 	VEC_RESERVE(arena, &member->workers, holdings.list.count);
 	VEC_EACH(const struct gpu_holding, holding, &holdings.list)
 		add_worker(&m, holding);

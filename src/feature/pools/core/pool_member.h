@@ -5,6 +5,7 @@
 #ifndef FEATURE_POOLS_CORE_POOL_MEMBER_H
 #define FEATURE_POOLS_CORE_POOL_MEMBER_H
 
+#include "core/capacity/gpu_count.h"
 #include "core/model/field.h"
 #include "core/model/plan.h"
 #include "core/share/share.h"
@@ -33,9 +34,32 @@ struct pool_drains {
 };
 extern const struct field pool_drains_fields[];
 
+struct pool_group {
+	const char *name;
+	size_t pool; /* POOL_NONE: it draws from none */
+	int64_t replica_gpus;
+	const struct pod_spec *spec; /* of its template; not in pool_groups */
+	const char *shape; /* equal ones: the scheduler places their Pods alike, with equal GPUs */
+	int64_t hosts;
+	/* kueueOutside of the pool, and the RayCluster has Kueue's label: it asks the pool for nothing, nothing
+	 * limits it, and its GPUs count in no queue. Not in pool_groups. */
+	bool outside;
+};
+
+/* What the pools need to know of a RayCluster's templates: it costs as much as they are long, so it is made off
+ * the loop and kept (feature/pools/ctl/pool_derived). */
+struct pool_groups {
+	struct pool_group *list;
+	size_t count;
+	struct gpu_templates templates;
+	size_t head_pool; /* of the head's template */
+	bool claims;      /* it changes with the devices */
+};
+
 struct pool_member_input {
 	const char *namespace_, *key;      /* key: "namespace/name" */
 	const struct ray_cluster *cluster; /* NULL: deleted, or it cannot be read */
+	const struct pool_groups *groups;  /* pool_groups_make; NULL without a cluster */
 	const struct pod *const *pods;
 	size_t pod_count;
 	const int64_t *replicas; /* by group, with patches in flight; NULL: those of the spec */
@@ -47,18 +71,6 @@ struct pool_member_input {
 	const struct device_table *devices;
 	/* Of these pools: a group whose Pods are on Nodes of a pool draws from it. NULL: not known. */
 	const struct pool_free *free;
-};
-
-struct pool_group {
-	const char *name;
-	size_t pool; /* POOL_NONE: it draws from none */
-	int64_t replica_gpus;
-	const struct pod_spec *spec; /* of its template */
-	const char *shape; /* equal ones: the scheduler places their Pods alike, with equal GPUs */
-	int64_t hosts;
-	/* kueueOutside of the pool, and the RayCluster has Kueue's label: it asks the pool for nothing, nothing
-	 * limits it, and its GPUs count in no queue. */
-	bool outside;
 };
 
 #define POOL_NODE_OTHER SIZE_MAX         /* none of the pools', or it is not known */
@@ -89,13 +101,16 @@ struct pool_member {
 	VEC(struct pool_worker) workers; /* with GPUs of a pool */
 	bool strays; /* a group with GPUs draws from none: on another Node it may */
 };
-/* A copy borrows its names, the specs of the cluster's templates and the Pods. */
+/* A copy borrows all names, the specs of the cluster's templates and the Pods. */
 extern const struct field pool_member_fields[], pool_member_group_fields[];
 
 /* old: the last one, from which `since` is kept while the state is the same; NULL: none. Borrows. */
 const struct pool_report *pool_report_make(const struct plan *plan, const struct pool_report *old,
 					   time_ms now, struct arena *arena);
-/* Borrows all objects. */
+/* Of the cluster, the pools, settings and devices of the input alone; borrows nothing. */
+const struct pool_groups *pool_groups_make(const struct pool_member_input *input,
+					   struct arena *arena);
+/* Borrows all objects, and the groups. */
 const struct pool_member *pool_member_make(const struct pool_member_input *input,
 					   struct arena *arena);
 /* Finds the Nodes of all Pods, before an allocation with these free amounts. */

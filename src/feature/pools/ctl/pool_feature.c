@@ -19,6 +19,9 @@
 #include "kube/kube_informer.h"
 #include "net/loop.h"
 
+/* The templates of a RayCluster of this memory are read in 2 ms at most. */
+#define INLINE_BYTES ((size_t)64 << 10)
+
 /* The pools, with their statuses for the writer and for metrics. */
 struct pool_feature {
 	struct feature_state of;
@@ -94,6 +97,13 @@ static void look(void *context, const char *namespace_, const char *name,
 	ret_objects->pods = (const struct pod *const *)kube_informer_indexed(
 		control->pods, arena_printf(&scratch, "%s/%s", namespace_, name),
 		&ret_objects->pod_count);
+}
+
+static bool large(void *context, const char *namespace_, const char *name)
+{
+	const struct pool_feature *self = context;
+
+	return kube_informer_bytes(self->of.control->ray_clusters, namespace_, name) > INLINE_BYTES;
 }
 
 static const struct inventory_list *list_nodes(void *context)
@@ -251,6 +261,7 @@ static void begin(void *context)
 						 .next_namespace = next_namespace,
 						 .each = each,
 						 .look = look,
+						 .large = large,
 						 .nodes = list_nodes,
 						 .next_pod = next_pod,
 						 .ready = ready,

@@ -12,6 +12,7 @@
 #include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/inventory_watch.h"
+#include "feature/pools/ctl/pool_derived.h"
 #include "net/loop.h"
 
 /* Allocations take at most 1/REST of a processor, counted over BURST_MS: some asks that arrive together are
@@ -47,16 +48,17 @@ struct pool_entry {
 	struct pools *pools; /* NULL: it is new */
 	/* struct pool_member, pool_asks, pool_drains, and pool_report of its last decision. */
 	struct kept member, asks, drains, report;
-	struct pool_patch *patches; /* the newest first */
-	char *sent_uid;             /* uid for the generation; NULL: no patch yet */
-	size_t index;               /* in the last allocation; SIZE_MAX: it is not there */
-	uint64_t digest;            /* of its share of the last allocation */
-	bool draws;                 /* it holds GPUs of a pool or may ask for some */
-	bool leads;                 /* of those that draw, the first of its namespace */
-	bool spent;                 /* its grants of the last allocation are used by a patch */
-	bool decided;               /* a decision was made since the start */
-	bool unreadable; /* the RayCluster: its last member is used, without its groups */
-	bool expected;   /* its first decision is waited for */
+	struct pool_derived derived; /* of the RayCluster in the cache */
+	struct pool_patch *patches;  /* the newest first */
+	char *sent_uid;              /* uid for the generation; NULL: no patch yet */
+	size_t index;                /* in the last allocation; SIZE_MAX: it is not there */
+	uint64_t digest;             /* of its share of the last allocation */
+	bool draws;                  /* it holds GPUs of a pool or may ask for some */
+	bool leads;                  /* of those that draw, the first of its namespace */
+	bool spent;                  /* its grants of the last allocation are used by a patch */
+	bool decided;                /* a decision was made since the start */
+	bool unreadable; /* or its groups are not known yet: its last member is used, without groups */
+	bool expected; /* its first decision is waited for */
 	bool changed;
 	bool gone;        /* nothing of the RayCluster is left */
 	uint64_t located; /* free_version for which the Nodes of its Pods were found; 0: none */
@@ -74,6 +76,7 @@ struct pools {
 	const char **empty_queues;    /* by pool: the first that selects no namespace; NULL */
 	struct pool_past *pasts;      /* by pool */
 	size_t count;
+	uint64_t version;    /* of the list */
 	const char *problem; /* of all pools of the source; NULL: none */
 	struct cluster_map entries;
 	struct pool_entry *
@@ -101,15 +104,20 @@ static void time_is_due(void *context);
 /* ---- kept values ---- */
 
 /* The memory of a value that the last allocation uses stays until the next one. */
-static void drop(struct pool_entry *entry, struct kept *kept)
+static void drop_arena(void *context, struct arena arena)
 {
+	const struct pool_entry *entry = context;
 	struct pools *pools = entry->pools;
-	struct arena arena = { .head = kept->block };
 
 	if (entry->index != SIZE_MAX)
 		VEC_PUSH(&pools->replaced_arena, &pools->replaced, arena);
 	else
 		arena_done(&arena);
+}
+
+static void drop(struct pool_entry *entry, struct kept *kept)
+{
+	drop_arena(entry, (struct arena){ .head = kept->block });
 	*kept = (struct kept){ .value = NULL };
 }
 
@@ -208,6 +216,8 @@ static void entry_done(void *one)
 	drop(entry, &entry->asks);
 	drop(entry, &entry->drains);
 	drop(entry, &entry->report);
+	pool_derived_done(&entry->derived, &(struct pool_derived_source){ .replaced = drop_arena,
+									  .context = entry });
 	(void)drop_patches(entry, NULL, 0);
 	memory_free(entry->sent_uid);
 }
@@ -411,6 +421,7 @@ static void read_pools(struct pools *pools)
 	if (pools->has_flags)
 		pools->list[count] = &pools->of_flags.pool;
 	pools->count = all;
+	pools->version++;
 	make_pasts(pools, pasts, old_count);
 	pools->free_version = 0;
 	measure_pools(pools, NULL);
@@ -495,16 +506,69 @@ static int64_t patched(const struct pool_entry *entry, size_t group, int64_t rep
 	return replicas;
 }
 
+static void groups_are_made(void *context)
+{
+	struct pool_entry *entry = context;
+	struct pools *pools = entry->pools;
+
+	note_change(entry);
+	allocate_for_holding(pools);
+	pools->source.wake(pools->source.context, entry->cluster.namespace_, entry->cluster.name);
+}
+
+static struct pool_derived_source derived_source(const struct pools *pools,
+						 struct pool_entry *entry)
+{
+	const struct pools_source *source = &pools->source;
+
+	return (struct pool_derived_source){
+		.control = pools->control,
+		.pools = pools->list,
+		.pool_count = pools->count,
+		.version = pools->version,
+		.small = !source->large ||
+			 !source->large(source->context, entry->cluster.namespace_,
+					entry->cluster.name),
+		.made = groups_are_made,
+		.replaced = drop_arena,
+		.context = entry,
+	};
+}
+
+size_t pools_derived(const struct pools *pools)
+{
+	size_t made = 0;
+
+	for (size_t i = 0; i < pools->entries.map.count; i++)
+		made += ((const struct pool_entry *)pools->entries.map.entries[i].value)
+				->derived.made;
+	return made;
+}
+
+/* Of the RayCluster of a pass; NULL: not known yet. */
+static const struct pool_groups *groups_of(const struct pools *pools, struct pool_entry *entry,
+					   const struct gpu_share_objects *objects,
+					   struct arena *arena)
+{
+	const struct pool_derived_source source = derived_source(pools, entry);
+
+	return entry->unreadable ?
+		       NULL :
+		       pool_derived_find(&entry->derived, &source, objects->cluster, arena);
+}
+
 /* replicas: by group, instead of those of the RayCluster; NULL: those. */
 static const struct pool_member *make_member(const struct pools *pools,
 					     const struct pool_entry *entry,
 					     const struct gpu_share_objects *objects,
+					     const struct pool_groups *groups,
 					     const int64_t *replicas, struct arena *arena)
 {
 	return pool_member_make(
 		&(struct pool_member_input){ .namespace_ = entry->cluster.namespace_,
 					     .key = entry->cluster.key,
 					     .cluster = objects->cluster,
+					     .groups = groups,
 					     .pods = objects->pods,
 					     .pod_count = objects->pod_count,
 					     .replicas = replicas,
@@ -522,14 +586,14 @@ static const struct pool_member *make_member(const struct pools *pools,
 static const struct pool_member *count_member(const struct pools *pools,
 					      const struct pool_entry *entry,
 					      const struct gpu_share_objects *objects,
-					      struct arena *arena)
+					      const struct pool_groups *groups, struct arena *arena)
 {
 	size_t count = objects->cluster ? objects->cluster->group_count : 0;
 	int64_t *replicas = arena_array(arena, count, sizeof(*replicas));
 
 	for (size_t g = 0; g < count; g++)
 		replicas[g] = patched(entry, g, objects->cluster->groups[g].replicas);
-	return make_member(pools, entry, objects, replicas, arena);
+	return make_member(pools, entry, objects, groups, replicas, arena);
 }
 
 /* One that is not scaled asks for nothing: it would launch nothing. */
@@ -566,8 +630,10 @@ static void forget_pods(struct pool_member *member)
 static void recount(struct pools *pools, struct pool_entry *entry)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct pool_derived_source source = derived_source(pools, entry);
 	struct gpu_share_objects objects = { .cluster = NULL };
 	struct pool_member *last = entry->member.value;
+	const struct pool_groups *groups = NULL;
 	const struct pool_member *member;
 	bool unreadable = false, scaled;
 
@@ -575,8 +641,10 @@ static void recount(struct pools *pools, struct pool_entry *entry)
 	entry->located = 0;
 	pools->source.look(pools->source.context, entry->cluster.namespace_, entry->cluster.name,
 			   &objects, &unreadable);
-	entry->unreadable = unreadable;
-	if (unreadable && last) {
+	if (objects.cluster)
+		groups = pool_derived_update(&entry->derived, &source, objects.cluster);
+	entry->unreadable = unreadable || (objects.cluster && !groups);
+	if (entry->unreadable && last) {
 		last->group_count = 0; /* their specs are those of an object that is freed */
 		forget_pods(last);
 		return; /* at least its last amount */
@@ -588,13 +656,15 @@ static void recount(struct pools *pools, struct pool_entry *entry)
 				   strcmp(objects.cluster->uid, entry->sent_uid) == 0 ?
 					   objects.cluster->generation :
 					   INT64_MAX);
-	member = count_member(pools, entry, &objects, &scratch);
+	if (entry->unreadable)
+		objects.cluster = NULL;
+	member = count_member(pools, entry, &objects, groups, &scratch);
 	set_member(entry, member);
 	scaled = objects.cluster && is_scaled(objects.cluster);
-	if (!scaled && entry->asks.value)
+	if (!scaled && !entry->unreadable && entry->asks.value)
 		keep_asks(entry, &pool_asks_unknown);
 	entry->expected = scaled && pool_member_draws(member);
-	entry->gone = !objects.cluster && !unreadable && objects.pod_count == 0;
+	entry->gone = !objects.cluster && !entry->unreadable && objects.pod_count == 0;
 }
 
 /* Recounts changed entries, and drops patches that no longer count. */
@@ -869,6 +939,7 @@ static const struct pool_terms *terms(void *self, const struct gpu_share_objects
 				      struct arena *arena)
 {
 	struct pools *pools = self;
+	const struct pool_groups *groups;
 	const struct pool_asks *asks;
 	struct pool_entry *entry;
 
@@ -876,6 +947,9 @@ static const struct pool_terms *terms(void *self, const struct gpu_share_objects
 		return NULL;
 	settle(pools);
 	entry = entry_of(pools, objects);
+	groups = groups_of(pools, entry, objects, arena);
+	if (!groups)
+		return pool_terms_unknown(objects->cluster, arena);
 	asks = entry->asks.value;
 	if ((!is_allocated(pools, entry) || (entry->spent && asks && asks->list.count > 0)) &&
 	    may_allocate(pools)) {
@@ -884,7 +958,7 @@ static const struct pool_terms *terms(void *self, const struct gpu_share_objects
 	}
 	if (is_allocated(pools, entry))
 		return pool_terms_make(pools->allocation, entry->index, entry->spent, arena);
-	return pool_terms_none(make_member(pools, entry, objects, NULL, arena), arena);
+	return pool_terms_none(make_member(pools, entry, objects, groups, NULL, arena), arena);
 }
 
 static bool note_report(struct pool_entry *entry, const struct plan *plan, time_ms now)
@@ -1013,6 +1087,14 @@ static int64_t *patched_replicas(const struct ray_cluster *cluster, const struct
 	return replicas;
 }
 
+static bool adds(const struct ray_cluster *cluster, const int64_t *replicas)
+{
+	for (size_t g = 0; g < cluster->group_count; g++)
+		if (replicas[g] > cluster->groups[g].replicas)
+			return true;
+	return false;
+}
+
 /* The grants of the last allocation to the entry in this pool, in 1/10000 GPU. */
 static __int128 granted_in(const struct pools *pools, const struct pool_entry *entry, size_t pool)
 {
@@ -1031,14 +1113,18 @@ static __int128 granted_in(const struct pools *pools, const struct pool_entry *e
 
 /* The patch adds more than is granted, or with it a pool would be exceeded, counting all others with
  * their patches in flight. */
-static bool exceeds(const struct pools *pools, const struct pool_entry *entry,
+static bool exceeds(const struct pools *pools, struct pool_entry *entry,
 		    const struct gpu_share_objects *objects, const struct plan *plan)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct pool_groups *groups = groups_of(pools, entry, objects, &arena);
 	const int64_t *replicas = patched_replicas(objects->cluster, plan, &arena);
-	const struct pool_member *before = make_member(pools, entry, objects, NULL, &arena);
-	const struct pool_member *after = make_member(pools, entry, objects, replicas, &arena);
+	const struct pool_member *before, *after;
 
+	if (!groups)
+		return adds(objects->cluster, replicas);
+	before = make_member(pools, entry, objects, groups, NULL, &arena);
+	after = make_member(pools, entry, objects, groups, replicas, &arena);
 	for (size_t p = 0; p < pools->count; p++) {
 		int64_t more = held_in(after, p, true) - held_in(before, p, true);
 

@@ -45,6 +45,8 @@ struct pools_source {
 	/* The objects of one cluster; unreadable: it exists and counts at least its last amount. */
 	void (*look)(void *context, const char *namespace_, const char *name,
 		     struct gpu_share_objects *ret_objects, bool *ret_unreadable);
+	/* The RayCluster is so large that its templates are not read on the loop. NULL: none is. */
+	bool (*large)(void *context, const char *namespace_, const char *name);
 	/* Passes may begin: the caches are filled and this replica leads. NULL: always. Before that nothing is
 	 * allocated, because places of RayClusters that are not in the cache would be lost. */
 	bool (*ready)(void *context);
@@ -68,6 +70,8 @@ void pools_changed(struct pools *pools);
 bool pools_count_nodes(const struct pools *pools);
 /* There is another list of Nodes: an allocation reads it soon. */
 void pools_nodes_listed(struct pools *pools);
+/* How often templates of RayClusters were read for what is kept (feature/pools/ctl/pool_derived). */
+size_t pools_derived(const struct pools *pools);
 /* As of struct feature. */
 void pools_pod_changed(struct pools *pools, const struct pod *old, const struct pod *new_object);
 void pools_ray_cluster_changed(struct pools *pools, const char *namespace_, const char *name);

@@ -92,6 +92,7 @@ static const struct pool_member *make_member(struct sharing *sharing, struct sha
 	if (with_pods)
 		for (size_t i = 0; i < ray->workers.count; i++)
 			pods[input.pod_count++] = &ray->workers.at[i]->pod;
+	input.groups = pool_groups_make(&input, arena);
 	return pool_member_make(&input, arena);
 }
 
