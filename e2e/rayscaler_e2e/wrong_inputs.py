@@ -11,8 +11,18 @@ import yaml
 from . import paths
 
 Row = Dict[str, Any]
+Object = Dict[str, Any]
+# Beginnings of paths in "set".
+START = {
+    "HEAD": "spec headGroupSpec",
+    "GROUP": "spec workerGroupSpecs 0",
+    "POD": "spec workerGroupSpecs 0 template spec",
+    "RAY": "spec workerGroupSpecs 0 template spec containers 0",
+    "HEADRAY": "spec headGroupSpec template spec containers 0",
+    "JOBCLUSTER": "spec rayClusterSpec",
+}
 TABLE = paths.E2E / "tests" / "wrong_inputs.yaml"
-MEMBERS = {"run", "files", "change", "values", "state", "exit", "cure", "also", "not"}
+MEMBERS = {"run", "files", "change", "of", "set", "values", "state", "exit", "cure", "also", "not"}
 LINT = "lint -f changed.yaml"
 SECONDS = 30
 
@@ -32,7 +42,7 @@ def rows(section: str) -> List[Row]:
 
 def name(row: Row) -> str:
     """Of the test."""
-    given = row.get("change") or row.get("values") or ""
+    given = row.get("change") or row.get("set") or row.get("values") or ""
     return " ".join(str(part) for part in (row.get("state", ""), row.get("run", ""), given) if part)[:100]
 
 
@@ -56,6 +66,29 @@ def prepare(row: Row, directory: Path) -> None:
         text = (paths.ROOT / "examples" / "gpu.yaml").read_text()
         assert old in text, f"the example has no {old}"
         (directory / "changed.yaml").write_text(text.replace(old, new))
+    if "set" in row:
+        (directory / "changed.yaml").write_text(yaml.safe_dump(changed(row), sort_keys=False))
+
+
+def changed(row: Row) -> Object:
+    """The example of the kind with the members of ``set``."""
+    kind = row.get("of", "RayCluster")
+    file = {"RayJob": "rayjob", "RayCronJob": "rayjob", "RayService": "rayservice"}.get(kind, "gpu")
+    (whole,) = [one for one in yaml.safe_load_all((paths.ROOT / "examples" / f"{file}.yaml").read_text()) if one["kind"].startswith("Ray")]
+    if kind == "RayCronJob":
+        whole.update(kind=kind, spec={"schedule": "0 8 * * *", "jobTemplate": whole["spec"]})
+    for path, value in row["set"].items():
+        *names, last = [START.get(name, name) for name in path.split(" ")]
+        at: Any = whole
+        for name in " ".join(names).split():
+            at = at[int(name)] if isinstance(at, list) else at.setdefault(name, {})
+        if last == "+":
+            at.append(value)
+        elif value == "REMOVED":
+            del at[last]
+        else:
+            at[last] = value
+    return whole
 
 
 def rayscaler(row: Row, directory: Path, env: Optional[Dict[str, str]] = None) -> subprocess.CompletedProcess:

@@ -63,7 +63,7 @@
 	  "and not for whole ones, which Ray refuses; or it has more than 1,000 different bundles, or cannot be read (row B3)",                                                    \
 	  "ask for whole GPUs, or for a part of one")                                                                                                                              \
 	N(KUBERAY_REFUSES, ERROR, "kuberay-refuses",                                                                                                                               \
-	  "KubeRay's own validation refuses the object: nothing is created or scaled (KubeRay 1.7)",                                                                               \
+	  "KubeRay 1.7 refuses the object: nothing is created or scaled; an info where a feature gate decides",                                                                    \
 	  "change the field of the message")                                                                                                                                       \
 	X(POD_REFUSED, ERROR, "pod-refused", lint_pod_refused,                                                                                                                     \
 	  "the API server refuses every Pod of the head or group: a request above its limit, an invalid label, name or resource, "                                                 \

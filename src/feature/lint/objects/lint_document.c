@@ -486,6 +486,28 @@ static void check_refused(struct work *work, const struct subject *subject)
 	add_findings(work, &whole, &findings, 0);
 }
 
+/* Of a RayCronJob: Go's zones are those of the tzdata. */
+static void check_zone(struct work *work, const struct subject *subject)
+{
+	const struct lint_context *context = work->context;
+	struct lint_found root = { subject->place.json, "" };
+	struct lint_found at = lint_found_follow(root, "spec timeZone", &work->arena);
+	struct autoscaler_schedule schedule = { .time_zone = lint_found_text(at, &work->arena) };
+	const struct autoscaler_object object = { .schedules = &schedule, .schedule_count = 1 };
+	const struct time_zone *zones;
+	size_t count = 0;
+
+	if (!context->time_zones || !strchr(schedule.time_zone, '/'))
+		return;
+	zones = context->time_zones(context->zones, &object, &work->arena, &count);
+	for (size_t i = 0; i < count; i++)
+		if (zones[i].problem && strcmp(zones[i].name, schedule.time_zone) == 0)
+			add_one(work, subject, LINT_WARNING, LINT_RULE_TIME_ZONE_UNKNOWN, at.path,
+				"timeZone is not in the tzdata of this machine, so KubeRay may not "
+				"know it: write a name like Europe/Berlin",
+				"");
+}
+
 /* The spec of a RayCluster in an object of this kind. */
 static void check_holder(struct work *work, struct subject *subject, const struct lint_kind *kind)
 {
@@ -495,6 +517,8 @@ static void check_holder(struct work *work, struct subject *subject, const struc
 	subject->kind = kind->kind;
 	if (!work->again)
 		check_refused(work, subject);
+	if (!work->again && strcmp(kind->kind, "RayCronJob") == 0)
+		check_zone(work, subject);
 	for (size_t i = 0; kind->path[i]; i++) {
 		spec = place_member(&work->positions, spec, kind->path[i]);
 		subject->spec_path =

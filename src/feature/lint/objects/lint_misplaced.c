@@ -19,6 +19,7 @@ static const struct {
 	{ " cron ", "write start, with five fields such as 0 8 * * 1-5", AUTOSCALER_KIND },
 	{ " maxGpus max_gpus maxGPU ", "write maxGPUs", AUTOSCALER_KIND },
 	{ " groupName group ", "write name, the groupName of the RayCluster", AUTOSCALER_KIND },
+	{ " spec ", "remove it: jobTemplate has the fields of the spec of a RayJob", "RayCronJob" },
 	{ " nodeSelector tolerations affinity containers initContainers volumes serviceAccountName "
 	  "imagePullSecrets priorityClassName runtimeClassName schedulerName hostNetwork hostIPC hostPID dnsPolicy "
 	  "restartPolicy terminationGracePeriodSeconds topologySpreadConstraints resourceClaims nodeName "

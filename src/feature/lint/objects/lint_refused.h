@@ -1,8 +1,8 @@
 /* Refusals of KubeRay of a RayCluster, RayJob, RayService or RayCronJob, known before it is applied: rows of
  * one table, each with a place and a condition on the JSON (ValidateRayClusterSpec, ValidateRayJobSpec and their
  * kin, KubeRay 1.7.0, ray-operator/controllers/ray/utils/validation.go). Refused objects are not reconciled at all:
- * no Pod, no scaling. Not checked, because they need more than one value: the TTLs of deletion rules, cron
- * syntax, runtimeEnvYAML, and the rules of feature gates that are off by default beyond the gate itself. */
+ * no Pod, no scaling. Feature gates that are off by default are infos: an object does not tell whether they are on. Not
+ * checked: the variables of a collector for Azure, and names of time zones beyond their form. */
 #ifndef FEATURE_LINT_OBJECTS_LINT_REFUSED_H
 #define FEATURE_LINT_OBJECTS_LINT_REFUSED_H
 

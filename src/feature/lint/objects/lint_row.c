@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "codec/text/duration.h"
 #include "codec/text/yaml.h"
 #include "core/model/kubernetes.h"
 #include "feature/lint/objects/lint_found.h"
@@ -12,6 +13,7 @@
 /* A text within an object; a longer one counts as YAML. */
 #define TEXT_BYTES_MAX ((size_t)1 << 20)
 #define TEXT_ELEMENTS_MAX 100000
+#define LABEL_BYTES_MAX 63
 
 /* A fact holds if a row of it does. The last rows read the facts before them. */
 static const struct {
@@ -42,8 +44,12 @@ static const struct {
 	{ PARKED,
 	  { 0, 0, SPEC, "autoscalerOptions command 0", IS, "timeout|sleep|/bin/sleep", "", "" } },
 	{ INTERACTIVE, { 0, 0, JOB, "submissionMode", IS, "InteractiveMode", "", "" } },
-	{ HAS_RULES, { 0, 0, JOB, "deletionStrategy deletionRules", IS_GIVEN, "", "", "" } },
+	{ HAS_RULES, { 0, 0, JOB, "deletionStrategy deletionRules 0", IS_GIVEN, "", "", "" } },
 	{ HAS_CLUSTER, { 0, 0, JOB, "rayClusterSpec", IS_GIVEN, "", "", "" } },
+	{ CLAIMED,
+	  { 0, 0, SPEC, "gcsFaultToleranceOptions storage claimName", IS_NOT, "", "", "" } },
+	{ COLLECTS, { 0, 0, SPEC, "historyServerOptions collectorOptions", IS_GIVEN, "", "", "" } },
+	{ POLICY, { 0, 0, SPEC, "networkPolicy", IS_GIVEN, "", "", "" } },
 	{ INCREMENTAL,
 	  { 0, 0, SERVICE, "upgradeStrategy type", IS, "NewClusterWithIncrementalUpgrade", "",
 	    "" } },
@@ -104,6 +110,16 @@ static bool sets(const struct check *check, struct lint_found *list, const char 
 	return false;
 }
 
+/* "NAME", or "NAME OTHER=WORD|WORD": only if the list has the other one. */
+static bool lacks(const struct check *check, struct lint_found list, const char *words)
+{
+	const char *other = strchr(words, ' ');
+	size_t size = other ? (size_t)(other - words) : strlen(words);
+
+	return (!other || sets(check, &list, other + 1)) &&
+	       !sets(check, &list, arena_strndup(check->arena, words, size));
+}
+
 enum text { TEXT_IS_NO_YAML, TEXT_IS_MAP, TEXT_IS_OTHER };
 
 static enum text kind_of(const char *text)
@@ -124,29 +140,6 @@ static enum text kind_of(const char *text)
 	return kind;
 }
 
-/* As robfig/cron's ParseStandard, without the ranges of values. */
-static bool is_cron(const char *text)
-{
-	static const char *const words[] = { "@yearly", "@annually", "@monthly", "@weekly",
-					     "@daily",  "@midnight", "@hourly" };
-	size_t count = 0;
-
-	if (text_is_among(text, words, sizeof(words) / sizeof(words[0])) ||
-	    strncmp(text, "@every ", 7) == 0)
-		return true;
-	for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " "), count++) {
-		size_t size = strcspn(text, " ");
-
-		if (strspn(text,
-			   "0123456789*/,-?abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") <
-			    size ||
-		    (count < 3 && strspn(text, "0123456789*/,-?") < size))
-			return false;
-		text += size;
-	}
-	return count == 5;
-}
-
 /* The names without "/" that Go's time.LoadLocation knows and people write. */
 static bool is_zone(const char *text)
 {
@@ -156,6 +149,26 @@ static bool is_zone(const char *text)
 					     "MST7MDT", "ROK",     "Singapore" };
 
 	return strchr(text, '/') || text_is_among(text, words, sizeof(words) / sizeof(words[0]));
+}
+
+/* As KubeRay's validateInitializingTimeout: Go has no days. */
+static bool is_timeout(const char *text)
+{
+	const char *problem;
+	int64_t ms;
+
+	if (text[strspn(text, "0123456789")] == '\0')
+		return strtol(text, NULL, 10) > 0;
+	return !strchr(text, 'd') && duration_parse(text, &ms, &problem) == 0 && ms > 0;
+}
+
+static bool is_label(const char *text)
+{
+	size_t size = strlen(text);
+
+	return size <= LABEL_BYTES_MAX &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == size && *text != '-' &&
+	       text[size - 1] != '-';
 }
 
 static bool holds(const struct check *check, const struct lint_row *row, struct lint_found *at)
@@ -189,8 +202,12 @@ static bool holds(const struct check *check, const struct lint_row *row, struct 
 		return cJSON_IsString(at->json) && kind_of(text) == TEXT_IS_NO_YAML;
 	case IS_NO_MAP:
 		return cJSON_IsString(at->json) && kind_of(text) == TEXT_IS_OTHER;
-	case IS_NO_CRON:
-		return cJSON_IsString(at->json) && !strstr(text, "TZ") && !is_cron(text);
+	case LACKS:
+		return lacks(check, *at, row->value);
+	case IS_NO_TIMEOUT:
+		return *text != '\0' && !is_timeout(text);
+	case IS_NO_LABEL:
+		return *text != '\0' && !is_label(text);
 	case IS_NO_ZONE:
 		return cJSON_IsString(at->json) && *text != '\0' && !is_zone(text);
 	}
@@ -203,12 +220,15 @@ static void report(const struct check *check, const struct lint_row *row, const 
 		   const char *path)
 {
 	const struct lint_rows *rows = check->rows;
+	struct lint_finding *finding = lint_add(
+		check->arena, check->findings, rows->rule, path,
+		arena_printf(check->arena, "%s%s%s%s%s", variable, *variable != '\0' ? " " : "",
+			     row->why, rows->refuses ? "; KubeRay 1.7 refuses the " : "",
+			     rows->refuses ? check->kind : ""),
+		row->fix);
 
-	lint_add(check->arena, check->findings, rows->rule, path,
-		 arena_printf(check->arena, "%s%s%s%s%s", variable, *variable != '\0' ? " " : "",
-			      row->why, rows->refuses ? "; KubeRay 1.7 refuses the " : "",
-			      rows->refuses ? check->kind : ""),
-		 row->fix);
+	if (rows->is_info)
+		finding->severity = LINT_INFO;
 }
 
 /* NULL json: the kind has no such part. */
@@ -238,11 +258,20 @@ static bool test_at(const struct check *check, const struct lint_row *row, struc
 	return from.json && holds(check, row, ret_at);
 }
 
+/* The row for each element of the list before the first "*" of its path, of which there may be several. */
+static void check_elements(const struct check *check, const struct lint_row *row,
+			   struct lint_found from);
+
 static void check_from(const struct check *check, const struct lint_row *row,
 		       struct lint_found from)
 {
 	struct lint_row one = *row;
 	struct lint_found at;
+
+	if (strchr(row->path, '*')) {
+		check_elements(check, row, from);
+		return;
+	}
 
 	if (row->test != SETS_ANY) {
 		if (test_at(check, row, from, &at))
@@ -257,9 +286,32 @@ static void check_from(const struct check *check, const struct lint_row *row,
 	}
 }
 
+static void check_elements(const struct check *check, const struct lint_row *row,
+			   struct lint_found from)
+{
+	const char *star = strchr(row->path, '*');
+	struct lint_found list = lint_found_follow(
+		from, arena_strndup(check->arena, row->path, (size_t)(star - row->path)),
+		check->arena);
+	const struct cJSON *json;
+	struct lint_row one = *row;
+	size_t i = 0;
+
+	one.path = star + 1 + (star[1] == ' ');
+	if (!cJSON_IsArray(list.json))
+		return;
+	cJSON_ArrayForEach(json, list.json)
+	{
+		const char *path = arena_printf(check->arena, "%s[%zu]", list.path, i++);
+
+		check_from(check, &one, (struct lint_found){ json, path });
+	}
+}
+
 static void check_row(const struct check *check, const struct lint_row *row)
 {
 	struct lint_found from = start_of(check, row->start);
+	struct lint_row one;
 
 	if ((check->facts & row->on) != row->on || (check->facts & row->off))
 		return;
@@ -269,11 +321,9 @@ static void check_row(const struct check *check, const struct lint_row *row)
 		check_from(check, row, from);
 		return;
 	}
-	for (int i = 0; i < cJSON_GetArraySize(from.json); i++)
-		check_from(
-			check, row,
-			(struct lint_found){ cJSON_GetArrayItem(from.json, i),
-					     arena_printf(check->arena, "%s[%d]", from.path, i) });
+	one = *row;
+	one.path = arena_printf(check->arena, "* %s", row->path);
+	check_elements(check, &one, from);
 }
 
 static bool is_below(const char *version, long major, long minor)

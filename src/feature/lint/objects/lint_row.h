@@ -36,9 +36,12 @@ enum lint_fact {
 	HAS_CLUSTER = 1 << 22, /* rayClusterSpec */
 	EGRESS = 1 << 23,      /* networkPolicy.mode: DenyAllEgress */
 	INGRESS = 1 << 24,
-	PARKED = 1 << 25,  /* the container autoscaler sleeps */
-	HTTP = 1 << 26,    /* submissionMode: HTTPMode */
-	SUBMITS = 1 << 29, /* submitterPodTemplate */
+	PARKED = 1 << 25,   /* the container autoscaler sleeps */
+	HTTP = 1 << 26,     /* submissionMode: HTTPMode */
+	CLAIMED = 1 << 27,  /* gcsFaultToleranceOptions.storage.claimName */
+	COLLECTS = 1 << 28, /* historyServerOptions.collectorOptions */
+	SUBMITS = 1 << 29,  /* submitterPodTemplate */
+	POLICY = 1 << 30,   /* networkPolicy */
 };
 
 /* Where a path begins. A row of the groups is checked for each of them, one of all for the head too. */
@@ -52,20 +55,23 @@ enum lint_test {
 	IS_NEGATIVE,
 	IS_POSITIVE,
 	IS_NOT_POSITIVE,
-	IS_ABOVE,   /* the number of `value` */
-	SETS,       /* the list of variables has the one of `value`, "NAME" or "NAME=WORD|WORD" */
-	SETS_ANY,   /* for each of these variables, "NAME|NAME"; the message begins with its name */
-	CONTAINS,   /* the text has `value` in it */
-	IS_NO_YAML, /* a text that YAML and JSON have not */
-	IS_NO_MAP,  /* YAML, and no object */
-	IS_NO_CRON, /* neither five fields nor a word like @daily */
-	IS_NO_ZONE, /* no name of a time zone */
+	IS_ABOVE, /* the number of `value` */
+	SETS,     /* the list of variables has the one of `value`, "NAME" or "NAME=WORD|WORD" */
+	SETS_ANY, /* for each of these variables, "NAME|NAME"; the message begins with its name */
+	LACKS, /* the list of variables has none "NAME", but one "NAME=WORD|WORD" if that follows a blank */
+	CONTAINS,      /* the text has `value` in it */
+	IS_NO_YAML,    /* a text that YAML and JSON have not */
+	IS_NO_MAP,     /* YAML, and no object */
+	IS_NO_ZONE,    /* no name of a time zone */
+	IS_NO_TIMEOUT, /* neither a positive number of seconds nor a duration of Go */
+	IS_NO_LABEL,   /* no DNS label */
 };
 
 struct lint_row {
 	unsigned on, off; /* facts that must hold, and that must not */
 	enum lint_start start;
-	const char *path; /* names from the start, separated by blanks */
+	const char *
+		path; /* names from the start, separated by blanks; "*" is each element of a list */
 	enum lint_test test;
 	const char *value;
 	const char *why;
@@ -74,10 +80,11 @@ struct lint_row {
 
 #define LINT_ENV "template spec containers 0 env"
 
-/* Rows with one rule. `refuses`: messages end with "; KubeRay 1.7 refuses the KIND". */
+/* Rows with one rule. */
 struct lint_rows {
 	enum lint_rule_id rule;
-	bool refuses;
+	bool refuses; /* messages end with "; KubeRay 1.7 refuses the KIND" */
+	bool is_info; /* whatever the severity of the rule */
 	const struct lint_row *at;
 	size_t count;
 };

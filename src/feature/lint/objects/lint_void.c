@@ -86,7 +86,7 @@ static const struct lint_row version_rows[] = {
 
 #define ROWS(rule, rows)                                                                           \
 	{                                                                                          \
-		rule, false, rows, sizeof(rows) / sizeof((rows)[0])                                \
+		rule, false, false, rows, sizeof(rows) / sizeof((rows)[0])                         \
 	}
 
 static void check_all(const struct lint_rows *tables, size_t count, const char *kind,
