@@ -143,6 +143,75 @@ static void test_small_ones_find_room_after_many_large_ones(void **state)
 	assert_true(budget_is_over(&passes));
 }
 
+#define SPACES ((size_t)32)
+#define OBJECT_BYTES ((size_t)24 << 10)
+
+static struct budget objects;
+static struct budget spaces[SPACES];
+
+/* Objects of all namespaces come in a random order, those of some all at once, as in a list. */
+static void store_in_random_order(uint64_t *state, const size_t *demands)
+{
+	size_t left[SPACES], all = 0;
+
+	objects = (struct budget){ .name = "all objects",
+				   .limit_bytes = 72 * MIB,
+				   .spared_bytes = 18 * MIB,
+				   .granted_bytes = 72 * MIB };
+	for (size_t i = 0; i < SPACES; i++) {
+		spaces[i] = (struct budget){ .name = "a namespace", .parent = &objects };
+		left[i] = demands[i];
+		all += demands[i];
+	}
+	while (all > 0) {
+		size_t i = support_random_below(state, SPACES);
+		size_t count = support_random_below(state, 2) ? left[i] : left[i] > 0;
+
+		left[i] -= count;
+		all -= count;
+		while (count-- > 0)
+			(void)budget_charge(&spaces[i], OBJECT_BYTES);
+	}
+}
+
+/* What a namespace has for certain, in whatever order objects come: 1/BUDGET_SMALL of the limit, for as many as
+ * the spared part has room for. Above that the order decides, and no rule that never takes memory back can do
+ * without: the first one does not know whether others come. */
+static void test_parts_in_any_order(void **state)
+{
+	size_t certain = 72 * MIB / BUDGET_SMALL / OBJECT_BYTES, large[2] = { 0, 0 };
+	uint64_t random = 7;
+
+	(void)state;
+	for (int world = 0; world < 100; world++) {
+		size_t demands[SPACES];
+
+		for (size_t i = 0; i < SPACES; i++)
+			demands[i] = support_random_below(&random, 10) < 3 ?
+					     support_random_below(&random, 3000) :
+					     support_random_below(&random, certain + 1);
+		for (int order = 0; order < 5; order++) {
+			store_in_random_order(&random, demands);
+			assert_true(objects.used_bytes <= objects.limit_bytes);
+			for (size_t i = 0; i < SPACES; i++) {
+				size_t kept = spaces[i].used_bytes / OBJECT_BYTES;
+
+				assert_true(kept >= (demands[i] < certain ? demands[i] : certain));
+				assert_true(spaces[i].used_bytes <= objects.limit_bytes / 2);
+			}
+		}
+	}
+	for (size_t first = 0; first < 2; first++) {
+		store_in_random_order(&random, (size_t[SPACES]){ 0 });
+		while (budget_charge(&spaces[first], OBJECT_BYTES))
+			;
+		while (budget_charge(&spaces[1 - first], OBJECT_BYTES))
+			;
+		large[first] = spaces[0].used_bytes;
+	}
+	assert_true(large[0] > 2 * large[1]);
+}
+
 /* For who waits for a fall: the restart forgets an older peak. */
 static size_t beside;
 
@@ -329,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_fair_parts_of_a_shared_budget),
 		cmocka_unit_test(test_fair_parts_at_each_level),
 		cmocka_unit_test(test_small_ones_find_room_after_many_large_ones),
+		cmocka_unit_test(test_parts_in_any_order),
 		cmocka_unit_test(test_measured_root),
 		cmocka_unit_test(test_a_grant_holds_in_a_full_root),
 		cmocka_unit_test(test_too_large_for_a_part),
