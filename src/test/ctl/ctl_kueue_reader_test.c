@@ -1,6 +1,9 @@
 /* Reads of Workloads against an API server with a list of answers. */
 #include "feature/queue/ctl/kueue_reader.h"
 
+#include <malloc.h>
+
+#include "base/memory.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
 #include "core/model/snapshot.h"
@@ -224,14 +227,57 @@ static void test_a_cluster_that_is_deleted(void **state)
 	assert_int_equal(kube_client_pending(script.client), 0);
 }
 
+/* Without the log of the server. */
+static size_t memory_in_use(void)
+{
+	size_t bytes = memory_heap_bytes();
+
+	for (size_t i = 0; i < script.server->logged; i++)
+		bytes -= malloc_usable_size(script.server->log[i]);
+	return bytes;
+}
+
+static bool is_as_before(void *context)
+{
+	return memory_in_use() <= *(const size_t *)context;
+}
+
+/* A Workload is read, and its RayCluster is deleted, again and again. */
+static void test_memory_after_many_rounds(void **state)
+{
+	enum { ROUNDS = KUEUE_READER_FLEET_PER_SECOND };
+	static struct step steps[ROUNDS];
+	size_t before = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ROUNDS; i++)
+		steps[i] = (struct step){ .text = "{'items': [" ENDED ", " WAITING "]}" };
+	answers(steps, ROUNDS);
+	for (size_t i = 0; i < ROUNDS; i++) {
+		awaited(1);
+		await(i + 1);
+		assert_string_equal(observed()->name, "new");
+		if (i % 2)
+			features_forget(alone, "a", "demo");
+		else
+			decided(1, "");
+		assert_null(observed());
+		arena_done(&arena);
+		if (i == 3)
+			before = memory_in_use();
+	}
+	assert_true(loop_wait_until(script.loop, is_as_before, &before, WAIT_MS));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_only_while_a_pod_waits), TEST(test_again_when_the_counts_change),
-		TEST(test_pages_and_versions),     TEST(test_forbidden),
-		TEST(test_a_body_that_is_no_list), TEST(test_a_cluster_that_is_deleted),
+		TEST(test_only_while_a_pod_waits),   TEST(test_again_when_the_counts_change),
+		TEST(test_pages_and_versions),       TEST(test_forbidden),
+		TEST(test_a_body_that_is_no_list),   TEST(test_a_cluster_that_is_deleted),
+		TEST(test_memory_after_many_rounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

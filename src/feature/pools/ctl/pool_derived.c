@@ -6,9 +6,10 @@
 #include "ctl/shared/device_view.h"
 #include "ctl/shared/memory_budgets.h"
 #include "ctl/shared/options.h"
+#include "feature/pools/codec/gpu_pool_json.h"
 #include "net/work.h"
 
-/* Reads a RayCluster and GPUPools that live until it has ended (net/work.h). */
+/* Reads a RayCluster that lives until it has ended (net/work.h), and copies of the GPUPools. */
 struct derive_job {
 	struct pool_derived *derived; /* which cancels it */
 	struct pool_derived_source source;
@@ -108,13 +109,17 @@ static void start(struct pool_derived *derived, const struct pool_derived_source
 {
 	static const struct work_functions functions = { run, done, job_drop };
 	struct derive_job *job = memory_alloc(sizeof(*job));
+	const struct gpu_pool **pools;
 
 	cancel(derived);
 	*job = (struct derive_job){ .derived = derived,
 				    .source = *source,
 				    .input = input_of(source, cluster),
 				    .view = device_view_hold(source->control) };
-	job->input.pools = ARENA_COPY(&job->arena, source->pools, source->pool_count);
+	pools = arena_array(&job->arena, source->pool_count, sizeof(*pools));
+	for (size_t p = 0; p < source->pool_count; p++)
+		pools[p] = FIELD_COPY(gpu_pool_fields, source->pools[p], &job->arena);
+	job->input.pools = pools;
 	job->job = work_start(source->control->loop, &functions, job);
 	derived->job = job;
 }
