@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 
-/* What is wrong and what to write, in the arena; NULL: it is accepted. */
+/* The problem and its fix as one text, in the arena; NULL: the schedule is accepted. */
 const char *lint_cron_problem(const char *text, struct arena *arena);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a RayJob deletes when it has ended, spec.deletionStrategy: KubeRay's validateDeletionConfiguration (1.7.0), whose
- * rules need more than one value each. */
+/* The deletionStrategy of a RayJob, as KubeRay checks it (validateDeletionConfiguration, 1.7.0): rules that need more than
+ * one value each. */
 #ifndef FEATURE_LINT_OBJECTS_LINT_DELETION_H
 #define FEATURE_LINT_OBJECTS_LINT_DELETION_H
 

@@ -275,7 +275,7 @@ static bool is_dns_label(const char *name)
 	return *name >= 'a' && *name <= 'z' && strspn(name, rest) == size && name[size - 1] != '-';
 }
 
-/* What the API server appends to generateName, the beginning of which it keeps. */
+/* The API server appends some letters to the beginning of generateName. */
 #define GENERATED_BYTES 5
 #define GENERATE_NAME_BYTES_MAX 58
 
