@@ -22,7 +22,7 @@ START = {
     "JOBCLUSTER": "spec rayClusterSpec",
 }
 TABLE = paths.E2E / "tests" / "wrong_inputs.yaml"
-MEMBERS = {"run", "files", "change", "of", "set", "values", "state", "exit", "cure", "also", "not"}
+MEMBERS = {"run", "files", "change", "of", "set", "server", "values", "state", "exit", "cure", "also", "not"}
 LINT = "lint -f changed.yaml"
 SECONDS = 30
 

@@ -7,7 +7,7 @@ from typing import Any, Dict, List
 import pytest
 import yaml
 
-from rayscaler_e2e import paths, rayclusters
+from rayscaler_e2e import paths, rayclusters, wrong_inputs
 from rayscaler_e2e.apiserver import ADMIN_USER, NO_RIGHTS_USER
 from rayscaler_e2e.wait import wait_until
 
@@ -168,3 +168,19 @@ def test_a_server_that_does_not_answer_is_an_error(lint):
     words = [paths.program(), "lint", "--server", "--kubeconfig", config, "-f", file]
     done = subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "check that the API server of" in done.stderr, done.stderr
+
+
+REFUSED = [row for row in wrong_inputs.rows("manifests") if row.get("server")]
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=wrong_inputs.name)
+def test_the_server_refuses_the_wrong_inputs_that_lint_refuses(lint, row):
+    """So the rules without a server are those of one."""
+    assert [one for one in lint.found(wrong_inputs.changed(row)) if one["severity"] == "error"], row
+
+
+def test_a_template_in_another_namespace_is_asked_in_that_of_the_raycluster(lint):
+    """As KubeRay makes its Pods."""
+    elsewhere = small()
+    elsewhere["spec"]["workerGroupSpecs"][0]["template"]["metadata"] = {"name": "mine", "namespace": "other"}
+    assert lint.found(elsewhere) == []

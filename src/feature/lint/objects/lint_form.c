@@ -22,7 +22,10 @@ enum test {
 	IS_KEY,      /* a text like "team" or "example.com/team" */
 	IS_VARIABLE, /* printable, and without "=" */
 	IS_ADDRESS,  /* of IP */
-	IS_RELATIVE, /* a path without ".." */
+	IS_VALUE,    /* of a label */
+	IS_ENTRY,    /* the name of an entry of a ConfigMap or Secret */
+	IS_DOTLESS,  /* a path without ".." */
+	IS_RELATIVE, /* such a path without "/" at its beginning */
 	HAS_KEYS,    /* an object with such names */
 	HAS_LABELS,  /* and with values of labels */
 	HAS_MOST,    /* at most one of the members of `words`, or of all but "name" */
@@ -35,8 +38,10 @@ enum test {
 	IS_QUANTITY,
 	NEEDS, /* the first member of `words`, where the second is one of the others */
 	NOT_BOTH, /* the first member of `words` with the second as its value, and the third with the fourth */
-	HAS_WITH,    /* the first member of `words` needs the second with the third as its value */
-	HAS_AMOUNTS, /* in limits and requests no others than `words` and huge pages */
+	HAS_WITH,     /* the first member of `words` needs the second with the third as its value */
+	HAS_ELEMENTS, /* the list `words`, with an element */
+	HAS_FIELD,    /* as fieldPath one of `words`, or a label or annotation */
+	HAS_AMOUNTS,  /* in limits and requests no others than `words` and huge pages */
 };
 
 /* For the member `name` of an object, or each element of it when it is a list. */
@@ -111,6 +116,42 @@ static const struct form {
 	{ "matchExpressions", "operator", IS_WORD, "In|NotIn|Exists|DoesNotExist|Gt|Lt" },
 	{ "", "dnsPolicy", IS_WORD, "ClusterFirstWithHostNet|ClusterFirst|Default|None" },
 	{ "", "mountPropagation", IS_WORD, "None|HostToContainer|Bidirectional" },
+	{ "tolerations", "key", IS_KEY, "" },
+	{ "tolerations", "value", IS_VALUE, "" },
+	{ "schedulingGates", "name", IS_KEY, "" },
+	{ "hostPath", "path", IS_DOTLESS, "" },
+	{ "hostPath", "type", IS_WORD,
+	  "DirectoryOrCreate|Directory|FileOrCreate|File|Socket|CharDevice|BlockDevice" },
+	{ "", "defaultMode|mode", IS_AT_LEAST, "0" },
+	{ "", "defaultMode|mode", IS_AT_MOST, "511" },
+	{ "projected", "sources", HAS_ONE,
+	  "configMap|secret|downwardAPI|serviceAccountToken|clusterTrustBundle|podCertificate" },
+	{ "volumes", "ephemeral", HAS_ONE, "volumeClaimTemplate" },
+	{ "", "volumeMounts", HAS_MOST, "subPath|subPathExpr" },
+	{ "", "env", HAS_MEMBER, "name" },
+	{ "configMapKeyRef|secretKeyRef", "key", IS_ENTRY, "" },
+	{ "valueFrom", "fieldRef", HAS_FIELD,
+	  "metadata.name|metadata.namespace|metadata.uid|spec.nodeName|spec.serviceAccountName|"
+	  "status.hostIP|status.hostIPs|status.podIP|status.podIPs" },
+	{ "resourceFieldRef", "resource", IS_WORD,
+	  "limits.cpu|limits.memory|limits.ephemeral-storage|requests.cpu|requests.memory|"
+	  "requests.ephemeral-storage|limits.hugepages-2Mi|limits.hugepages-1Gi|"
+	  "requests.hugepages-2Mi|requests.hugepages-1Gi" },
+	{ "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", HAS_ELEMENTS,
+	  "nodeSelectorTerms" },
+	{ "", "exec", HAS_ELEMENTS, "command" },
+	{ "", "topologySpreadConstraints", HAS_WITH, "minDomains|whenUnsatisfiable|DoNotSchedule" },
+	{ "livenessProbe|startupProbe", "successThreshold", IS_AT_MOST, "1" },
+	{ "tcpSocket|httpGet", "port", IS_PORT_NAME, "" },
+	{ "resizePolicy", "resourceName", IS_WORD, "cpu|memory" },
+	{ "initContainers|containers", "restartPolicy", IS_WORD, "Always|OnFailure|Never" },
+	{ "spec", "restartPolicy", IS_WORD, "Always|OnFailure|Never" },
+	{ "dnsConfig", "nameservers", IS_ADDRESS, "" },
+	{ "os", "name", IS_WORD, "linux|windows" },
+	{ "", "spec", NOT_BOTH, "hostUsers|false|hostNetwork|true" },
+	{ "", "spec", NOT_BOTH, "hostUsers|false|hostPID|true" },
+	{ "", "spec", NOT_BOTH, "hostUsers|false|hostIPC|true" },
+	{ "", "spec", NOT_BOTH, "shareProcessNamespace|true|hostPID|true" },
 	/* "storage" is of a claim for a volume. */
 	{ "spec", "resources", HAS_AMOUNTS, "cpu|memory|storage" },
 };
@@ -204,20 +245,58 @@ static bool is_address(const char *text)
 	return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
 }
 
-static bool is_relative(const char *text)
+static bool is_dotless(const char *text)
 {
-	if (*text == '/')
-		return false;
 	for (; *text != '\0'; text += strcspn(text, "/"), text += *text == '/')
 		if (strcspn(text, "/") == 2 && text[0] == '.' && text[1] == '.')
 			return false;
 	return true;
 }
 
+/* The prefix of a key is a domain. */
+static bool is_key(const char *text)
+{
+	const char *slash = strchr(text, '/');
+
+	return label_syntax_key(text) &&
+	       (!slash || strcspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") > (size_t)(slash - text));
+}
+
+static bool is_entry(const char *text)
+{
+	return strspn(text, LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ._") == strlen(text);
+}
+
 /* Before the file is applied, as by envsubst. */
 static bool is_filled_in(const char *text)
 {
 	return strpbrk(text, "${");
+}
+
+static bool is_form(const char *text, enum test test)
+{
+	switch (test) {
+	case IS_LABEL:
+		return is_label(text, strlen(text));
+	case IS_SUBDOMAIN:
+		return is_subdomain(text);
+	case IS_PORT_NAME:
+		return is_port_name(text);
+	case IS_KEY:
+		return is_key(text);
+	case IS_VARIABLE:
+		return is_variable(text);
+	case IS_ADDRESS:
+		return is_address(text);
+	case IS_VALUE:
+		return label_syntax_value(text);
+	case IS_ENTRY:
+		return is_entry(text);
+	case IS_DOTLESS:
+		return is_dotless(text);
+	default:
+		return *text != '/' && is_dotless(text);
+	}
 }
 
 static void check_text(const struct check *check, const struct json_at *at, const char *name,
@@ -230,26 +309,16 @@ static void check_text(const struct check *check, const struct json_at *at, cons
 		[IS_KEY] = "a name like team or example.com/team",
 		[IS_VARIABLE] = "printable characters without \"=\"",
 		[IS_ADDRESS] = "an IP address like 10.0.0.1",
+		[IS_VALUE] = "up to 63 letters, digits, \"-\", \"_\" or \".\"",
+		[IS_ENTRY] = "letters, digits, \"-\", \"_\" or \".\"",
+		[IS_DOTLESS] = "a path without ..",
 		[IS_RELATIVE] = "a relative path without ..",
 	};
 	const char *text = cJSON_GetStringValue(at->json);
-	bool valid = true;
 
 	if (!text || *text == '\0' || is_filled_in(text))
 		return;
-	if (test == IS_LABEL)
-		valid = is_label(text, strlen(text));
-	else if (test == IS_SUBDOMAIN)
-		valid = is_subdomain(text);
-	else if (test == IS_PORT_NAME)
-		valid = is_port_name(text);
-	else if (test == IS_KEY)
-		valid = label_syntax_key(text);
-	else
-		valid = test == IS_VARIABLE ? is_variable(text) :
-			test == IS_ADDRESS  ? is_address(text) :
-					      is_relative(text);
-	if (!valid)
+	if (!is_form(text, test))
 		report(check, at, "",
 		       arena_printf(at->reader->arena, "%s \"%.80s\" is invalid: write %s", name,
 				    text, forms_of[test]));
@@ -296,7 +365,7 @@ static void check_keys(const struct check *check, const struct json_at *at, bool
 
 		if (is_filled_in(e.name))
 			continue;
-		if (!label_syntax_key(e.name))
+		if (!is_key(e.name))
 			report(check, &e, "",
 			       arena_printf(arena,
 					    "the %s's name \"%.80s\" is invalid; write a name like "
@@ -429,6 +498,30 @@ static void check_amounts(const struct check *check, const struct json_at *at, c
 	}
 }
 
+static void check_elements(const struct check *check, const struct json_at *at, const char *name,
+			   const char *list)
+{
+	const struct cJSON *elements = cJSON_GetObjectItemCaseSensitive(at->json, list);
+
+	if (!cJSON_IsArray(elements) || !elements->child)
+		report(check, at, "",
+		       arena_printf(at->reader->arena, "%s has no %s: add one", name, list));
+}
+
+/* Of a variable; a volume has others. */
+static void check_field(const struct check *check, const struct json_at *at, const char *words)
+{
+	struct json_at path = json_member(at, "fieldPath");
+	const char *text = cJSON_GetStringValue(path.json);
+
+	if (text && strncmp(text, "metadata.labels['", 17) != 0 &&
+	    strncmp(text, "metadata.annotations['", 22) != 0)
+		check_word(check, &path, "fieldPath",
+			   arena_printf(at->reader->arena,
+					"%s|metadata.labels['KEY']|metadata.annotations['KEY']",
+					words));
+}
+
 static void check_quantity(const struct check *check, const struct json_at *at, const char *name)
 {
 	const char *text = cJSON_GetStringValue(at->json), *problem;
@@ -488,6 +581,10 @@ static void check_object(const struct check *check, const struct json_at *at, co
 		check_needed(check, at, form->words);
 	else if (form->test == NOT_BOTH)
 		check_both(check, at, form->words);
+	else if (form->test == HAS_ELEMENTS)
+		check_elements(check, at, name, form->words);
+	else if (form->test == HAS_FIELD)
+		check_field(check, at, form->words);
 	else if (form->test == HAS_AMOUNTS)
 		check_amounts(check, at, form->words);
 	else

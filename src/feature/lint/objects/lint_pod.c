@@ -86,6 +86,7 @@ static void add_metadata(struct cJSON *pod, const struct cJSON *cluster, const s
 	snprintf(start, sizeof(start), "%.40s-%s-", *name != '\0' ? name : "raycluster",
 		 group ? "worker" : "head");
 	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "name");
+	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "namespace");
 	add_text(metadata, "generateName", start);
 	labels = need_object(metadata, "labels");
 	add_text(labels, "ray.io/cluster", name);

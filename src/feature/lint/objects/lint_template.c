@@ -3,9 +3,11 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
+#include "core/model/autoscaler_container.h"
 #include "feature/lint/core/lint_rule.h"
 #include "feature/lint/objects/lint_form.h"
 #include "feature/lint/objects/lint_found.h"
+#include "feature/lint/objects/lint_together.h"
 
 #define START_VARIABLE "KUBERAY_GEN_RAY_START_CMD"
 #define START_FIX "args: ['eval \"$" START_VARIABLE "\"']"
@@ -18,6 +20,7 @@ struct check {
 	struct lint_findings *findings;
 	struct lint_found group; /* headGroupSpec, or an element of workerGroupSpecs */
 	struct lint_found spec;  /* of the Pod */
+	const char *own;         /* the container that KubeRay adds, "" for none */
 	bool own_command;        /* annotation ray.io/overwrite-container-cmd of the RayCluster */
 };
 
@@ -209,6 +212,7 @@ static void check_container(const struct check *check, struct lint_found list, s
 	check_twice(check, one, "volumeMounts", "mountPath", true);
 	check_twice(check, one, "ports", "name", true);
 	check_references(check, one, "volumeMounts", "volumes", volumes);
+	check_references(check, one, "volumeDevices", "volumes", claims);
 	check_references(check, one, "resources claims", "resourceClaims", claims);
 }
 
@@ -228,13 +232,18 @@ static void check_containers(const struct check *check, const char *name)
 static bool is_split(const char *text)
 {
 	const char *at = strstr(text, "$" START_VARIABLE);
+	bool quoted;
 
 	at = at ? at : strstr(text, "${" START_VARIABLE "}");
 	if (!at)
 		return false;
+	quoted = at > text && at[-1] == '"';
 	while (at > text && strchr(" \t\"", at[-1]))
 		at--;
-	return at - text < 4 || strncmp(at - 4, "eval", 4) != 0;
+	if (at - text >= 4 && strncmp(at - 4, "eval", 4) == 0)
+		return false;
+	/* bash -c "$KUBERAY_GEN_RAY_START_CMD" evaluates it, too. */
+	return !quoted || at - text < 3 || at[-1] != 'c' || at[-2] == ' ';
 }
 
 /* Values that KubeRay writes with quotes or blanks: `ray start` then fails. */
@@ -259,7 +268,8 @@ static bool has_quotes(const struct check *check)
 
 static void check_start_command(const struct check *check)
 {
-	static const char *const lists[] = { "containers 0 args", "containers 0 command" };
+	static const char *const lists[] = { "containers 0 args", "containers 0 command",
+					     "containers 0 lifecycle postStart exec command" };
 
 	if (!check->own_command)
 		return;
@@ -368,6 +378,8 @@ static void check_group(struct check *check)
 			check->findings);
 	lint_form_check(check->spec, "spec", LINT_RULE_POD_REFUSED, "each Pod", check->arena,
 			check->findings);
+	lint_together_check(lint_found_follow(check->group, "template", check->arena), check->own,
+			    check->arena, check->findings);
 	check_tolerations(check);
 	check_host_ports(check);
 	check_twice(check, check->spec, "schedulingGates", "name", true);
@@ -386,11 +398,17 @@ void lint_template_check(const struct cJSON *cluster, struct arena *arena,
 	struct lint_found own = lint_found_follow(
 		root, "metadata annotations ray.io/overwrite-container-cmd", arena);
 	struct check check = { .arena = arena, .findings = findings };
+	bool scaled =
+		cJSON_IsTrue(lint_found_follow(root, "spec enableInTreeAutoscaling", arena).json);
 
 	check.own_command = strcmp(lint_found_text(own, arena), "true") == 0;
 	check_image(&check, lint_found_follow(root, "spec autoscalerOptions", arena));
+	lint_together_amounts(lint_found_follow(root, "spec autoscalerOptions", arena), arena,
+			      findings);
 	check.group = lint_found_follow(root, "spec headGroupSpec", arena);
+	check.own = scaled ? AUTOSCALER_CONTAINER : "";
 	check_group(&check);
+	check.own = "wait-gcs-ready";
 	groups = lint_found_follow(root, "spec workerGroupSpecs", arena);
 	if (!cJSON_IsArray(groups.json))
 		return;

@@ -10,6 +10,14 @@
 static const struct lint_row cluster_voids[] = {
 	{ AUTOSCALED | PARKED, 0, SPEC, "autoscalerOptions envFrom 0", IS_GIVEN, "",
 	  "envFrom has no effect, as the container autoscaler sleeps: remove it", "" },
+	{ 0, 0, ALL, "template spec initContainers * restartPolicy", IS, "Never|OnFailure",
+	  "before Kubernetes 1.35 restartPolicy of an init container is Always or absent, and the "
+	  "API server refuses or drops this one: remove it",
+	  "" },
+	{ 0, 0, ALL, "template spec containers * restartPolicy", IS, "Always|Never|OnFailure",
+	  "before Kubernetes 1.35 containers have no restartPolicy, and the API server refuses or "
+	  "drops it: remove it, or write it into spec of the Pod",
+	  "" },
 	{ 0, 0, OBJECT, "metadata annotations ray.io/overwrite-container-cmd", IS_NOT, "true",
 	  "ray.io/overwrite-container-cmd has no effect: write \"true\", or remove it",
 	  "ray.io/overwrite-container-cmd: \"true\"" },

@@ -1,0 +1,328 @@
+#include "feature/lint/objects/lint_together.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "codec/text/quantity.h"
+
+#define ELEMENTS_MAX 1000 /* that each one is compared with */
+#define ANNOTATIONS_BYTES_MAX ((size_t)256 << 10)
+
+struct check {
+	struct arena *arena;
+	struct lint_findings *findings;
+};
+
+static void refuse(const struct check *check, const char *path, const char *fix, const char *why)
+{
+	lint_add(check->arena, check->findings, LINT_RULE_POD_REFUSED, path,
+		 arena_printf(check->arena, "%s; the API server refuses each Pod", why), fix);
+}
+
+static struct lint_found follow(const struct check *check, struct lint_found from,
+				const char *names)
+{
+	return lint_found_follow(from, names, check->arena);
+}
+
+static const char *text_of(const struct check *check, struct lint_found object, const char *name)
+{
+	return lint_found_member_text(object, name, check->arena);
+}
+
+static bool is_given(const struct check *check, struct lint_found object, const char *name)
+{
+	return lint_found_is_given(follow(check, object, name));
+}
+
+/* ---- elements with equal keys ---- */
+
+/* Lists whose elements differ in one member, or in two, of which the second has a default. */
+struct keys {
+	const char *list, *first, *second, *otherwise;
+};
+
+static const struct keys pod_keys[] = {
+	{ "resourceClaims", "name", "", "" },
+	{ "topologySpreadConstraints", "topologyKey", "whenUnsatisfiable", "" },
+};
+
+static const struct keys container_keys[] = {
+	{ "ports", "containerPort", "protocol", "TCP" },
+	{ "ports", "hostPort", "protocol", "TCP" },
+	{ "resizePolicy", "resourceName", "", "" },
+	{ "resources claims", "name", "request", "" },
+	{ "volumeDevices", "devicePath", "", "" },
+};
+
+/* The value of the second member. */
+static const char *second_of(const struct check *check, struct lint_found one,
+			     const struct keys *keys)
+{
+	const char *text = *keys->second != '\0' ? text_of(check, one, keys->second) : "";
+
+	return *text != '\0' ? text : keys->otherwise;
+}
+
+static bool is_equal(const struct check *check, struct lint_found a, struct lint_found b,
+		     const struct keys *keys)
+{
+	const char *text = text_of(check, a, keys->first);
+
+	return *text != '\0' && strcmp(text, text_of(check, b, keys->first)) == 0 &&
+	       strcmp(second_of(check, a, keys), second_of(check, b, keys)) == 0;
+}
+
+static void check_keys(const struct check *check, struct lint_found from, const struct keys *keys)
+{
+	struct lint_found list = follow(check, from, keys->list);
+	struct lint_found one = lint_found_element(list, 1, check->arena);
+
+	for (size_t i = 1; one.json && i < ELEMENTS_MAX;
+	     one = lint_found_element(list, ++i, check->arena)) {
+		size_t before = 0;
+
+		while (before < i &&
+		       !is_equal(check, one, lint_found_element(list, before, check->arena), keys))
+			before++;
+		if (before < i)
+			refuse(check, one.path, "",
+			       arena_printf(check->arena,
+					    "two elements of %s have %s %.80s: remove one of them",
+					    strrchr(keys->list, ' ') ?
+						    strrchr(keys->list, ' ') + 1 :
+						    keys->list,
+					    keys->first, text_of(check, one, keys->first)));
+	}
+}
+
+/* ---- amounts ---- */
+
+static bool read_amount(struct lint_found list, const char *name, struct arena *arena,
+			int64_t *ret_amount)
+{
+	const struct cJSON *member = cJSON_GetObjectItemCaseSensitive(list.json, name);
+	const char *problem;
+
+	return member && quantity_parse(lint_found_text((struct lint_found){ member, "" }, arena),
+					ret_amount, &problem) == 0;
+}
+
+/* Huge pages are never overcommitted. `all`: requests above limits of other resources, too. */
+static void check_amount(const struct check *check, struct lint_found resources, const char *name,
+			 bool all)
+{
+	struct lint_found limits = follow(check, resources, "limits");
+	struct lint_found requests = follow(check, resources, "requests");
+	bool huge = strncmp(name, "hugepages-", 10) == 0;
+	const char *path, *limit_text;
+	int64_t request, limit;
+
+	if (!read_amount(requests, name, check->arena, &request))
+		return;
+	path = lint_path_member(check->arena, requests.path, name);
+	if (!read_amount(limits, name, check->arena, &limit)) {
+		if (huge && !is_given(check, limits, name))
+			refuse(check, path, "",
+			       arena_printf(check->arena,
+					    "%.80s in requests needs the same limit: write it into "
+					    "limits",
+					    name));
+		return;
+	}
+	limit_text = text_of(check, limits, name);
+	if (huge ? request != limit : all && request > limit)
+		refuse(check, path, arena_printf(check->arena, "%s: %s", name, limit_text),
+		       arena_printf(check->arena,
+				    "%.80s in requests is %.32s, %s its limit %.32s: "
+				    "write the same amount",
+				    name, text_of(check, requests, name), huge ? "and" : "above",
+				    limit_text));
+}
+
+static void check_amounts(const struct check *check, struct lint_found container, bool all)
+{
+	struct lint_found resources = follow(check, container, "resources");
+	struct lint_found requests = follow(check, resources, "requests");
+	const struct cJSON *one;
+	size_t i = 0;
+
+	cJSON_ArrayForEach(one, requests.json)
+	{
+		if (one->string && i++ < ELEMENTS_MAX)
+			check_amount(check, resources, one->string, all);
+	}
+}
+
+/* Resources of a whole Pod below those of its containers together. */
+static void check_sum(const struct check *check, struct lint_found spec, const char *name)
+{
+	struct lint_found own = follow(check, spec, "resources requests");
+	struct lint_found list = follow(check, spec, "containers");
+	int64_t whole, sum = 0, amount;
+	struct lint_found one = lint_found_element(list, 0, check->arena);
+
+	for (size_t i = 0; one.json && i < ELEMENTS_MAX;
+	     one = lint_found_element(list, ++i, check->arena)) {
+		struct lint_found requests = follow(check, one, "resources requests");
+
+		if (!is_given(check, requests, name))
+			requests = follow(check, one, "resources limits");
+		if (read_amount(requests, name, check->arena, &amount) && amount <= INT64_MAX - sum)
+			sum += amount;
+	}
+	if (!is_given(check, own, name))
+		own = follow(check, spec, "resources limits");
+	if (read_amount(own, name, check->arena, &whole) && whole < sum)
+		refuse(check, lint_path_member(check->arena, own.path, name), "",
+		       arena_printf(
+			       check->arena,
+			       "resources of the Pod have %.32s of %s, less than its containers "
+			       "together: raise it, or lower theirs",
+			       text_of(check, own, name), name));
+}
+
+/* ---- one container ---- */
+
+static void check_container(const struct check *check, struct lint_found one, const char *own,
+			    bool init)
+{
+	if (*own != '\0' && strcmp(text_of(check, one, "name"), own) == 0)
+		refuse(check, one.path, "",
+		       arena_printf(
+			       check->arena,
+			       "%s is the name of a container that KubeRay adds: rename this one",
+			       own));
+	for (size_t i = 0; i < sizeof(container_keys) / sizeof(container_keys[0]); i++)
+		check_keys(check, one, &container_keys[i]);
+	/* Those of others are rules on the decoded Pod. */
+	check_amounts(check, one, init);
+}
+
+static void check_containers(const struct check *check, struct lint_found spec, const char *name,
+			     const char *own)
+{
+	struct lint_found list = follow(check, spec, name);
+	struct lint_found one = lint_found_element(list, 0, check->arena);
+
+	for (size_t i = 0; one.json && i < ELEMENTS_MAX;
+	     one = lint_found_element(list, ++i, check->arena))
+		check_container(check, one, own, strcmp(name, "containers") != 0);
+}
+
+/* ---- the Pod ---- */
+
+static void check_tolerations(const struct check *check, struct lint_found spec)
+{
+	struct lint_found list = follow(check, spec, "tolerations");
+	struct lint_found one = lint_found_element(list, 0, check->arena);
+
+	for (size_t i = 0; one.json && i < ELEMENTS_MAX;
+	     one = lint_found_element(list, ++i, check->arena))
+		if (cJSON_IsObject(one.json) && *text_of(check, one, "key") == '\0' &&
+		    strcmp(text_of(check, one, "operator"), "Exists") != 0)
+			refuse(check, one.path, "operator: Exists",
+			       "a toleration without key tolerates every taint, with operator Exists: "
+			       "add it, or the key");
+}
+
+/* Gt and Lt compare with one number, Exists with none. */
+static void check_values(const struct check *check, struct lint_found expression)
+{
+	const char *operator= text_of(check, expression, "operator");
+	struct lint_found values = follow(check, expression, "values");
+	int count = cJSON_IsArray(values.json) ? cJSON_GetArraySize(values.json) : 0;
+
+	if (count > 0 && (strcmp(operator, "Exists") == 0 || strcmp(operator, "DoesNotExist") == 0))
+		refuse(check, values.path, "",
+		       arena_printf(
+			       check->arena,
+			       "operator %s has no values: remove them, or write In", operator));
+	else if (count != 1 && (strcmp(operator, "Gt") == 0 || strcmp(operator, "Lt") == 0))
+		refuse(check, expression.path, "values: [\"1\"]",
+		       arena_printf(check->arena,
+				    "operator %s needs one value: write a number", operator));
+}
+
+/* Each object named matchExpressions in the affinities. */
+static void walk_expressions(const struct check *check, struct lint_found at)
+{
+	const struct cJSON *json;
+	size_t i = 0;
+
+	cJSON_ArrayForEach(json, at.json)
+	{
+		bool is_list = cJSON_IsArray(at.json);
+		struct lint_found one = {
+			json, is_list ? arena_printf(check->arena, "%s[%zu]", at.path, i++) :
+					lint_path_member(check->arena, at.path, json->string)
+		};
+
+		if (is_list && is_given(check, one, "operator") && is_given(check, one, "key"))
+			check_values(check, one);
+		else if (cJSON_IsObject(json) || cJSON_IsArray(json))
+			walk_expressions(check, one);
+	}
+}
+
+static void check_annotations(const struct check *check, struct lint_found template)
+{
+	struct lint_found annotations = follow(check, template, "metadata annotations");
+	const struct cJSON *one;
+	size_t bytes = 0;
+
+	cJSON_ArrayForEach(one, annotations.json)
+	{
+		bytes += one->string ? strlen(one->string) : 0;
+		bytes += cJSON_IsString(one) ? strlen(one->valuestring) : 0;
+	}
+	if (bytes > ANNOTATIONS_BYTES_MAX)
+		refuse(check, annotations.path, "",
+		       arena_printf(
+			       check->arena,
+			       "the annotations have %zu bytes, more than 262144: move the long "
+			       "one into a ConfigMap",
+			       bytes));
+}
+
+static void check_members(const struct check *check, struct lint_found spec)
+{
+	if (is_given(check, spec, "ephemeralContainers"))
+		refuse(check, follow(check, spec, "ephemeralContainers").path, "",
+		       "ephemeralContainers are added to Pods that run: remove them");
+	if (is_given(check, spec, "overhead") && !is_given(check, spec, "runtimeClassName"))
+		refuse(check, follow(check, spec, "overhead").path, "",
+		       "overhead is that of a RuntimeClass: remove it, or add runtimeClassName");
+	if (is_given(check, spec, "nodeName") && is_given(check, spec, "schedulingGates 0"))
+		refuse(check, follow(check, spec, "nodeName").path, "",
+		       "nodeName and schedulingGates exclude each other: remove one of them");
+}
+
+void lint_together_check(struct lint_found template, const char *own, struct arena *arena,
+			 struct lint_findings *findings)
+{
+	const struct check check = { arena, findings };
+	struct lint_found spec = follow(&check, template, "spec");
+
+	check_annotations(&check, template);
+	check_members(&check, spec);
+	check_tolerations(&check, spec);
+	walk_expressions(&check, follow(&check, spec, "affinity"));
+	for (size_t i = 0; i < sizeof(pod_keys) / sizeof(pod_keys[0]); i++)
+		check_keys(&check, spec, &pod_keys[i]);
+	check_containers(&check, spec, "initContainers", own);
+	check_containers(&check, spec, "containers", own);
+	check_amounts(&check, spec, true);
+	if (is_given(&check, spec, "resources")) {
+		check_sum(&check, spec, "cpu");
+		check_sum(&check, spec, "memory");
+	}
+}
+
+void lint_together_amounts(struct lint_found container, struct arena *arena,
+			   struct lint_findings *findings)
+{
+	check_amounts(&(const struct check){ arena, findings }, container, true);
+}
