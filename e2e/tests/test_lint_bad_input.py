@@ -52,7 +52,7 @@ UNREADABLE = {
     "alias of itself": (lambda: "a: &a [*a]", (1, 8), "no anchor before this alias", 16),
     "deep JSON": (lambda: "[" * 1000000, (1, 101), "too deeply nested", 24),
     "deep YAML": (lambda: "\n".join(" " * i + "a:" for i in range(2000)), (101, 101), "too deeply nested", 24),
-    "a member twice": (lambda: HEAD + "  suspend: true\n  suspend: false\n", (5, 3), "this member is there twice: suspend", 16),
+    "a member twice": (lambda: HEAD + "  suspend: true\n  suspend: false\n", (5, 3), "this member is there twice; remove one: suspend", 16),
     "a member twice in JSON": (lambda: '{"kind": "RayCluster",\n "kind": "Pod"}', (2, 2), "there twice: kind", 16),
     "bytes": (lambda: bytes(range(128, 256)) * 1000, (1, 1), "", 16),
     "too many values": (lambda: HEAD + "  x: [" + "1," * 1100000 + "]", (4, 1999995), "too many values", 260),

@@ -58,7 +58,8 @@ static bool is_template(const struct yaml *yaml, size_t line)
 		const unsigned char *next = memchr(at, '\n', (size_t)(end - at));
 
 		next = next ? next : end;
-		if (number + 1 >= line && memmem(at, (size_t)(next - at), "{{", 2))
+		if (number + 1 >= line && (memmem(at, (size_t)(next - at), "{{", 2) ||
+					   memmem(at, (size_t)(next - at), "{%", 2)))
 			return true;
 		at = next < end ? next + 1 : end;
 	}
@@ -73,13 +74,25 @@ static bool is_tab(const struct yaml *yaml, size_t at)
 	return text + at < yaml->parser.input.string.end && text[at] == '\t';
 }
 
+/* A line of git's begins with seven of them. */
+static bool has_conflict(const struct yaml *yaml)
+{
+	const unsigned char *at = yaml->parser.input.string.start;
+	size_t size = (size_t)(yaml->parser.input.string.end - at);
+
+	return (size >= 8 && memcmp(at, "<<<<<<< ", 8) == 0) || memmem(at, size, "\n<<<<<<< ", 9);
+}
+
 static int fail_at(struct yaml *yaml, const yaml_mark_t *mark, enum err_kind kind, const char *what,
 		   const char *which)
 {
 	positions_fail(yaml->positions, mark->line + 1, mark->column + 1);
 	if (yaml->parser.error == YAML_SCANNER_ERROR && is_tab(yaml, mark->index))
 		which = ": a tab; write blanks";
-	if (kind == ERR_INPUT && is_template(yaml, mark->line)) {
+	if (kind == ERR_INPUT && has_conflict(yaml)) {
+		what = "the file has marks of a merge conflict (<<<<<<<): remove them";
+		which = "";
+	} else if (kind == ERR_INPUT && is_template(yaml, mark->line)) {
 		what = "this is a template ({{ }}); give what it renders, as by \"helm template "
 		       "CHART\"";
 		which = "";
@@ -173,7 +186,7 @@ static int resolve(struct yaml *yaml, struct yaml_scalar *ret_scalar)
 	struct yaml_scalar scalar = { .kind = YAML_SCALAR_STRING };
 
 	if (kind == -1)
-		return fail(yaml, ERR_INPUT, "this tag is not supported");
+		return fail(yaml, ERR_INPUT, "this tag is not supported; remove it");
 	if (kind != YAML_SCALAR_STRING && (plain || kind >= 0))
 		scalar = yaml_scalar_resolve(text);
 	if (kind == YAML_SCALAR_FLOAT && scalar.kind == YAML_SCALAR_INTEGER)
@@ -226,7 +239,7 @@ static int parse_scalar(struct yaml *yaml, struct cJSON **ret_node)
 static int check_tag(struct yaml *yaml, const yaml_char_t *tag, const char *core)
 {
 	if (tag && strcmp((const char *)tag, "!") != 0 && strcmp((const char *)tag, core) != 0)
-		return fail(yaml, ERR_INPUT, "this tag is not supported");
+		return fail(yaml, ERR_INPUT, "this tag is not supported; remove it");
 	return 0;
 }
 
@@ -365,7 +378,7 @@ static int parse_member(struct yaml *yaml, struct cJSON *object, struct names *n
 	name = memory_strdup((const char *)yaml->event.data.scalar.value);
 	if (!add_name(names, object, name))
 		return fail_at(yaml, &yaml->event.start_mark, ERR_INPUT,
-			       "this member is there twice: ", name);
+			       "this member is there twice; remove one: ", name);
 	yaml->name = yaml->event.start_mark;
 	yaml->has_name = true;
 	if (next_event(yaml) || parse_node(yaml, &value, &height))

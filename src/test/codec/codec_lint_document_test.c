@@ -58,14 +58,14 @@ static void test_kinds(void **state)
 		const char *text, *wanted;
 	} table[] = {
 		{ HEAD "  suspend: 1\n",
-		  "5:3 wrong-type RayCluster n/a spec.suspend | suspend: true|false\n" },
+		  "5:3 wrong-type RayCluster n/a spec.suspend | suspend: true\n" },
 		{ "kind: RayJob\nmetadata: {name: a}\nspec:\n  rayClusterSpec: {suspend: 1}\n",
-		  "4:20 wrong-type RayJob a spec.rayClusterSpec.suspend | suspend: true|false\n" },
+		  "4:20 wrong-type RayJob a spec.rayClusterSpec.suspend | suspend: true\n" },
 		{ "kind: RayService\nmetadata: {name: a}\nspec: {rayClusterConfig: {suspend: 1}}",
-		  "3:27 wrong-type RayService a spec.rayClusterConfig.suspend | suspend: true|false\n" },
+		  "3:27 wrong-type RayService a spec.rayClusterConfig.suspend | suspend: true\n" },
 		{ "kind: RayCronJob\nmetadata: {name: a}\n"
 		  "spec: {jobTemplate: {rayClusterSpec: {suspend: 1}}}",
-		  "3:39 wrong-type RayCronJob a spec.jobTemplate.rayClusterSpec.suspend | suspend: true|false\n" },
+		  "3:39 wrong-type RayCronJob a spec.jobTemplate.rayClusterSpec.suspend | suspend: true\n" },
 		/* A RayJob that uses a RayCluster of another object. */
 		{ "kind: RayJob\nmetadata: {name: a}\nspec: {clusterSelector: {a: b}}\n", "" },
 		{ "kind: Deployment\nspec: 5\n", "" },
@@ -272,7 +272,7 @@ static void test_documents(void **state)
 	(void)state;
 	check(HEAD "  suspend: 1\n---\n" HEAD "  suspend: 2\n---\na: 1\nb: 2\na: 3\n---\n" HEAD
 		   "  suspend: 3\n",
-	      "5:3 wrong-type RayCluster n/a spec.suspend | suspend: true|false\n"
+	      "5:3 wrong-type RayCluster n/a spec.suspend | suspend: true\n"
 	      "11:3 wrong-type RayCluster n/a spec.suspend | suspend: true|false\n"
 	      "15:1 cannot-be-read   | \n");
 }
@@ -292,7 +292,7 @@ static void test_unreadable(void **state)
 		{ "a: 1\nb: \xFF\n", "2:4 cannot-be-read   | \n" },
 		/* Flow style of YAML looks like JSON and is not JSON. */
 		{ "{kind: RayCluster, metadata: {name: a}, spec: {suspend: 1}}",
-		  "1:48 wrong-type RayCluster a spec.suspend | suspend: true|false\n" },
+		  "1:48 wrong-type RayCluster a spec.suspend | suspend: true\n" },
 	};
 
 	(void)state;
@@ -384,7 +384,7 @@ static void test_autoscalers(void **state)
 	assert_string_equal(
 		declared(&report, "group-unknown wrong-type cannot-be-read", &arena),
 		"7:110 group-unknown RayClusterAutoscaler n/a spec.warmWorkers[1].group | \n"
-		"7:132 wrong-type RayClusterAutoscaler n/a spec.paused | paused: true|false\n"
+		"7:132 wrong-type RayClusterAutoscaler n/a spec.paused | paused: true\n"
 		"0:0 cannot-be-read   | \n");
 	assert_int_equal(report.autoscalers, 2);
 	assert_int_equal(report.objects, 2);

@@ -141,11 +141,13 @@ static void test_bad(void **state)
 	static const struct codec_bad table[] = {
 		{ "", "the text is empty" },
 		{ "# nothing\n", "the text is empty" },
-		{ "a: 1\nb: 2\na: 3\n", "line 3, column 1: this member is there twice: a" },
-		{ "x: {k: 1, 'k': 2}", "line 1, column 11: this member is there twice: k" },
+		{ "a: 1\nb: 2\na: 3\n",
+		  "line 3, column 1: this member is there twice; remove one: a" },
+		{ "x: {k: 1, 'k': 2}",
+		  "line 1, column 11: this member is there twice; remove one: k" },
 		{ "{a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7, h: 8, i: 9, j: 0, k: 1, l: 2, m: 3, "
 		  "n: 4, o: 5, p: 6, q: 7, r: 8, a: 9}",
-		  "line 1, column 110: this member is there twice: a" },
+		  "line 1, column 110: this member is there twice; remove one: a" },
 		{ "a: 1\n---\nb: 2\n", "line 2, column 1: a second document begins here" },
 		{ "a: *x", "line 1, column 4: no anchor before this alias has its name: x" },
 		{ "a: &x [*x]", "line 1, column 8: no anchor before this alias" },

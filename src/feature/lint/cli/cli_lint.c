@@ -30,6 +30,7 @@
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 /* In errors. */
 #define LINT_KINDS "RayCluster, RayJob, RayService, RayCronJob, RayClusterAutoscaler or GPUPool"
+#define NO_OBJECT "the files have no " LINT_KINDS
 
 static const char help[] =
 	"usage: @ lint -f FILE... [-o text|json|sarif] [--nodes FILE] [--server]\n"
@@ -437,7 +438,9 @@ static int run(struct arguments *arguments)
 		return help_failed("lint", &err);
 	print_summary(arguments, &report);
 	if (report.objects + report.autoscalers == 0 && !arguments->from_cluster)
-		help_warn("lint", "the files have no " LINT_KINDS "; name files that have one");
+		help_warn("lint", report.instead ?
+					  arena_printf(&arena, NO_OBJECT "; %s", report.instead) :
+					  NO_OBJECT "; name files that have one");
 	return report.counts[LINT_ERROR] > 0 ||
 			       (arguments->strict && has_warnings(arguments, &report)) ?
 		       EXIT_INPUT :

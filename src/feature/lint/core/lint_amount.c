@@ -250,9 +250,29 @@ static void look_for_second(struct lint_subject *subject, const struct list *lis
 		container->name, subject->title, quantity->text, quantity->name);
 }
 
+/* Of the container that KubeRay adds to the head. */
+static void check_autoscaler(struct lint_subject *subject)
+{
+	const struct quantities *limits = &subject->cluster->autoscaler_options.limits;
+
+	for (size_t i = 0; i < lint_amount_count(limits); i++)
+		if (lint_device(subject, &limits->at[i]))
+			lint_report_finding(
+				subject, LINT_RULE_GPU_IN_SECOND_CONTAINER,
+				lint_path_member(subject->arena,
+						 "spec.autoscalerOptions.resources.limits",
+						 limits->at[i].name),
+				"",
+				"the container autoscaler takes %s %s for itself in each head Pod: "
+				"remove the line",
+				limits->at[i].text, limits->at[i].name);
+}
+
 void lint_gpu_in_second_container(struct lint_subject *subject)
 {
 	each_amount(subject, look_for_second);
+	if (!subject->group)
+		check_autoscaler(subject);
 }
 
 static void request_above_limit(struct lint_subject *subject, const struct list *list,

@@ -30,6 +30,40 @@ static bool has_resources(const struct container *options)
 	return options->limits.count + options->requests.count > 0;
 }
 
+/* The time after which the command ends, as "3600" of `sleep 3600`; NULL: never. */
+static const char *end_of(const struct container *options)
+{
+	const struct strings *lists[] = { &options->command, &options->args };
+	bool waits = false;
+
+	for (size_t l = 0; l < 2; l++)
+		for (size_t i = 0; i < lists[l]->count; i++) {
+			const char *word = lists[l]->at[i], *slash = strrchr(word, '/');
+
+			if (waits && *word >= '0' && *word <= '9')
+				return word;
+			word = slash ? slash + 1 : word;
+			waits = strcmp(word, "sleep") == 0 || strcmp(word, "timeout") == 0;
+		}
+	return NULL;
+}
+
+static void check_end(struct lint_subject *subject)
+{
+	const struct container *options = &subject->cluster->autoscaler_options;
+	const char *end = end_of(options);
+
+	if (end)
+		lint_report_finding(
+			subject, LINT_RULE_AUTOSCALER_NOT_PARKED, "spec.autoscalerOptions",
+			"command: [timeout]\nargs: [infinity, sleep, infinity]",
+			"the container autoscaler sleeps for %.20s and ends; with "
+			"restartPolicy Never the head Pod is not Ready from then on: write "
+			"infinity",
+			end)
+			->severity = LINT_WARNING;
+}
+
 void lint_autoscaler_not_parked(struct lint_subject *subject)
 {
 	const struct ray_cluster *cluster = subject->cluster;
@@ -39,6 +73,8 @@ void lint_autoscaler_not_parked(struct lint_subject *subject)
 			     has_resources(&cluster->autoscaler_options) ? "" : RESOURCE_LINES);
 	const char *path;
 
+	if (has_container(subject) && autoscaler_options_run(cluster) == AUTOSCALER_RUNS_NOTHING)
+		check_end(subject);
 	if (!has_container(subject) || autoscaler_options_run(cluster) != AUTOSCALER_RUNS_OTHER)
 		return;
 	path = lint_place(subject, "spec", "autoscalerOptions", cluster->has_autoscaler_options,

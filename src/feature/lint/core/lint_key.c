@@ -6,6 +6,7 @@
 #include "feature/lint/core/lint_subject.h"
 
 #define PREFIX "rayscaler.dev/"
+#define NEAR_ERRORS 2
 
 /* Where a key has an effect. */
 enum place {
@@ -93,12 +94,42 @@ static bool report_misplaced(struct lint_subject *subject, const char *path, con
 	return true;
 }
 
+/* One that is near a known key, or of a domain like rayscaler's. */
+static void check_near(struct lint_subject *subject, const char *path, const char *key,
+		       bool is_label)
+{
+	struct nearest nearest = nearest_start(key);
+	bool is_own = strncmp(key, "rayscaler.", 10) == 0 &&
+		      strncmp(key, PREFIX, sizeof(PREFIX) - 1) != 0;
+	const char *name = strchr(key, '/');
+
+	if (!name || strncmp(key, PREFIX, sizeof(PREFIX) - 1) == 0 ||
+	    strncmp(key, "ray.io/", 7) == 0)
+		return;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (strcmp(keys[i].key, key) == 0)
+			return;
+		if (nearest_distance(key, keys[i].key) <= NEAR_ERRORS)
+			nearest_offer(&nearest, keys[i].key);
+	}
+	if (!nearest.word && !is_own)
+		return;
+	lint_report_finding(subject, LINT_RULE_ANNOTATION_INVALID, path, "",
+			    "%s %.100s is unknown and has no effect; did you mean %s%s?",
+			    is_label ? "label" : "annotation", key,
+			    nearest.word ? nearest.word : PREFIX, nearest.word ? "" : name + 1);
+}
+
 static void check_misplaced(struct lint_subject *subject, const char *path,
 			    const struct labels *labels, enum place here)
 {
-	VEC_EACH(const struct label, label, labels)
-		(void)report_misplaced(subject, lint_path_member(subject->arena, path, label->key),
-				       label->key, here);
+	VEC_EACH(const struct label, label, labels) {
+		const char *at = lint_path_member(subject->arena, path, label->key);
+
+		if (!report_misplaced(subject, at, label->key, here))
+			check_near(subject, at, label->key,
+				   here == OBJECT_LABEL || here == POD_LABEL);
+	}
 }
 
 /* Those that an object of ray.io may have; of KubeRay: ray-operator/controllers/ray/utils/constant.go and its
@@ -229,6 +260,7 @@ void lint_annotation_invalid(struct lint_subject *subject)
 		if (report_misplaced(subject, path, key, OBJECT_ANNOTATION))
 			continue;
 		check_known(subject, path, key);
+		check_near(subject, path, key, false);
 		if (strcmp(key, ANNOTATION_MANAGED) == 0 && strcmp(value, "true") != 0 &&
 		    strcmp(value, "false") != 0)
 			lint_report_finding(subject, LINT_RULE_ANNOTATION_INVALID, path,

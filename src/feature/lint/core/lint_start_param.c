@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/text.h"
 #include "core/capacity/start_params.h"
 #include "core/model/ray_state.h"
 #include "feature/lint/core/lint_subject.h"
@@ -199,13 +200,58 @@ static void check_ports(struct lint_subject *subject, const char *path)
 			      "must be above min-worker-port: raise it");
 }
 
+static const struct {
+	const char *param, *words[3];
+} words[] = {
+	{ "log-style", { "auto", "record", "pretty" } },
+	{ "log-color", { "auto", "false", "true" } },
+};
+
+static void check_words(struct lint_subject *subject, const char *path)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const char *text = labels_value(subject->start_params, words[i].param);
+
+		if (text && !text_is_among(text, words[i].words, 3))
+			report_option(subject, path, words[i].param,
+				      arena_printf(subject->arena,
+						   "must be one of %s, %s and %s, is \"%.40s\"",
+						   words[i].words[0], words[i].words[1],
+						   words[i].words[2], text));
+	}
+}
+
+/* "10002,10003" */
+static bool is_port_list(struct arena *arena, const char *text)
+{
+	long long port;
+
+	for (;; text++) {
+		size_t size = strcspn(text, ",");
+
+		if (!read_port(arena_strndup(arena, text, size), 1024, false, &port))
+			return false;
+		text += size;
+		if (*text == '\0')
+			return true;
+	}
+}
+
 static void check_options(struct lint_subject *subject, const char *path)
 {
 	const char *directory = labels_value(subject->start_params, "temp-dir");
 	const char *store = labels_value(subject->start_params, "object-store-memory");
+	const char *list = labels_value(subject->start_params, "worker-port-list");
 	int64_t bytes;
 
 	check_ports(subject, path);
+	check_words(subject, path);
+	if (list && !is_port_list(subject->arena, list))
+		report_option(subject, path, "worker-port-list",
+			      arena_printf(subject->arena,
+					   "\"%.40s\" must be ports of 1024 to 65535 with commas, "
+					   "as 10002,10003",
+					   list));
 	if (store && (store[strspn(store, "0123456789")] != '\0' ||
 		      !start_params_number(store, &bytes) || bytes < STORE_LEAST * RESOURCE_UNIT))
 		report_option(subject, path, "object-store-memory",

@@ -172,8 +172,12 @@ static bool check_name(struct work *work, const struct subject *subject,
 {
 	struct place given = place_member(&work->positions, subject->place, "metadata");
 
+	struct place name = place_member(&work->positions, given, "name");
+
 	if (*text_of(work, given, "name") != '\0')
 		return true;
+	if (name.json && !cJSON_IsString(name.json) && !cJSON_IsNull(name.json))
+		return false; /* a finding of its type */
 	if (*text_of(work, given, "generateName") == '\0')
 		lint_add(&work->arena, findings, LINT_RULE_FIELD_INVALID, "metadata",
 			 "the object has no metadata.name; the API server refuses it",
@@ -454,6 +458,35 @@ static void remember_namespace(struct lint_report *report, const struct cJSON *j
 		VEC_PUSH(report->arena, &report->namespaces, namespace);
 }
 
+/* The file to give in place of one that has no object of Kubernetes for lint; NULL: it is not known. */
+static const char *instead_of(const struct work *work, struct place object)
+{
+	static const struct {
+		const char *member, *instead;
+	} files[] = {
+		{ "available_node_types", "this is a file of Ray's cluster launcher; write a "
+					  "RayCluster with headGroupSpec and workerGroupSpecs" },
+		{ "cluster_name", "this is a file of Ray's cluster launcher; write a RayCluster "
+				  "with headGroupSpec and workerGroupSpecs" },
+		{ "worker",
+		  "these may be values of a Helm chart; give what \"helm template CHART -f "
+		  "FILE\" renders" },
+		{ "image",
+		  "these may be values of a Helm chart; give what \"helm template CHART -f "
+		  "FILE\" renders" },
+		{ "applications", "this is a config of Ray Serve; write it as serveConfigV2 of a "
+				  "RayService" },
+	};
+
+	if (strcmp(text_of(work, object, "kind"), "Kustomization") == 0)
+		return "this is a Kustomization; give what \"kubectl kustomize\" renders";
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (*text_of(work, object, "kind") == '\0' &&
+		    place_member(&work->positions, object, files[i].member).json)
+			return files[i].instead;
+	return NULL;
+}
+
 static void check_other(struct work *work, struct place object)
 {
 	if (work->again)
@@ -466,6 +499,8 @@ static void check_other(struct work *work, struct place object)
 		remember_claim_object(work, object.json, text_of(work, object, "kind"));
 	else
 		check_kind(work, object);
+	if (!work->report->instead)
+		work->report->instead = instead_of(work, object);
 }
 
 /* Refusals of KubeRay beside the spec of the RayCluster. */

@@ -90,6 +90,10 @@ const char *lint_kind_problem(const char *kind, const char *api_version, struct 
 	/* Files of rayscaler.dev have further kinds, as Workload. */
 	if (!nearest.word && !is_group(api_version, GROUP))
 		return NULL;
+	if (*kind == '\0') {
+		*ret_misspelt = true;
+		return "the object has no kind; kubectl refuses it: add it, such as kind: RayCluster";
+	}
 	*ret_misspelt = nearest.word && nearest.distance <= 1;
 	return arena_printf(arena, "kind \"%.64s\" of %.*s is unknown, so it is skipped%s", kind,
 			    (int)strcspn(api_version, "/"), api_version,

@@ -72,6 +72,7 @@ struct lint_report {
 	size_t counts[LINT_ERROR + 1]; /* by severity, also of dropped findings */
 	size_t dropped;                /* number of findings that are not kept */
 	size_t files, objects;         /* read; objects: those with a RayCluster */
+	const char *instead;           /* cure for a file without them; NULL: unknown */
 	size_t autoscalers;            /* RayClusterAutoscalers and GPUPools that were read */
 	/* For lint_report_finish: the RayClusters, the GPUPools (then by name), ComputeDomains, the objects of
 	 * Dynamic Resource Allocation, and the texts that are read again. */

@@ -22,6 +22,7 @@
 #define INTEGER_MAX 9007199254740992.0 /* 2^53 */
 /* Limit of the wrong types that are remembered for one object. */
 #define HIDING_MAX 100
+#define START_RESOURCES_MAX 20
 /* A longer wrong value is not repeated in messages. */
 #define SHOWN_BYTES_MAX 200
 /* Not a quantity, so that no rule takes it for an amount. */
@@ -160,7 +161,10 @@ static const char *unquoted(const struct json_at *at, enum field_kind kind)
 	static const char *const yes[] = { "true", "yes", "on", "y", NULL };
 	static const char *const no[] = { "false", "no", "off", "n", NULL };
 	const char *text = json_type(at) == JSON_STRING ? json_text_value(at) : "";
+	double number = json_type(at) == JSON_NUMBER ? json_number_value(at) : -1;
 
+	if (kind == FIELD_KIND_BOOLEAN && (number == 0 || number == 1))
+		return number == 1 ? "true" : "false";
 	if (kind == FIELD_KIND_BOOLEAN)
 		return is_among(text, yes) ? "true" : is_among(text, no) ? "false" : "true|false";
 	return strlen(text) <= SHOWN_BYTES_MAX &&
@@ -191,6 +195,55 @@ static const char *meant_text(const struct json_at *at, const char *text, enum l
 	return text;
 }
 
+/* Amounts of a container in the field resources of a group. */
+static bool is_of_container(const char *name)
+{
+	return strcmp(name, "limits") == 0 || strcmp(name, "requests") == 0;
+}
+
+static void report_of_container(struct check *check, const struct json_at *at)
+{
+	lint_add(at->reader->arena, check->findings, LINT_RULE_WRONG_TYPE, json_path(at),
+		 arena_printf(at->reader->arena,
+			      "%s is of a container: write it into resources of a container of the "
+			      "template; resources of a group are amounts for Ray, as GPU: \"1\"; "
+			      "the API server refuses the object",
+			      at->name),
+		 "");
+	become(at, cJSON_String, "");
+}
+
+/* {a: 1} as `ray start` reads it: "'{\"a\": 1}'"; NULL: it has other values than numbers. */
+static const char *start_resources(const struct json_at *at)
+{
+	struct arena *arena = at->reader->arena;
+	const char *text = "", *comma = "";
+	size_t count = 0;
+
+	for (struct json_at e = json_first(at); e.json; json_next(&e), comma = ", ") {
+		const char *value = plain_text(&e);
+
+		if (json_type(&e) != JSON_NUMBER || !value || !e.name || strpbrk(e.name, "\"\\'") ||
+		    ++count > START_RESOURCES_MAX)
+			return NULL;
+		text = arena_printf(arena, "%s%s\"%s\": %s", text, comma, e.name, value);
+	}
+	return arena_printf(arena, "'{%s}'", text);
+}
+
+static const char *escaped(struct arena *arena, const char *text)
+{
+	char *line = arena_alloc(arena, 2 * strlen(text) + 1), *to = line;
+
+	for (; *text != '\0'; text++) {
+		if (*text == '"')
+			*to++ = '\\';
+		*to++ = *text;
+	}
+	*to = '\0';
+	return line;
+}
+
 static void check_text(struct check *check, const struct json_at *at, enum lint_rule_id rule)
 {
 	struct arena *arena = at->reader->arena;
@@ -198,22 +251,70 @@ static void check_text(struct check *check, const struct json_at *at, enum lint_
 
 	if (json_type(at) == JSON_STRING)
 		return;
+	if (json_type(at) == JSON_OBJECT && at->name && is_of_container(at->name)) {
+		report_of_container(check, at);
+		return;
+	}
 	text = plain_text(at);
 	meant = text ? meant_text(at, text, rule) : NULL;
+	if (!text && rule == LINT_RULE_RAY_START_PARAM_NOT_STRING && json_type(at) == JSON_OBJECT &&
+	    strcmp(at->name, "resources") == 0)
+		meant = start_resources(at);
 	if (meant)
-		fix = line_of(at, arena_printf(arena, "\"%s\"", meant));
+		fix = line_of(at, arena_printf(arena, "\"%s\"", escaped(arena, meant)));
 	else if (json_type(at) == JSON_OBJECT && at->name && rule == LINT_RULE_WRONG_TYPE)
 		fix = line_of(at, "|\n  TEXT");
 	report(check, at, rule, noun(FIELD_KIND_TEXT), fix);
 	become(at, cJSON_String, meant ? meant : text ? text : "");
 }
 
+/* A text that envsubst or the like is to fill in. */
+static bool is_variable(const struct json_at *at)
+{
+	const char *text = json_type(at) == JSON_STRING ? json_text_value(at) : "";
+
+	return strncmp(text, "${", 2) == 0 || strncmp(text, "$(", 2) == 0;
+}
+
+static void report_variable(struct check *check, const struct json_at *at, enum field_kind kind)
+{
+	lint_add(at->reader->arena, check->findings, LINT_RULE_WRONG_TYPE, json_path(at),
+		 arena_printf(
+			 at->reader->arena,
+			 "%.200s must be %s, and nothing has filled in %.80s: give the file that "
+			 "envsubst or the like writes",
+			 shown_name(check, at), noun(kind), json_text_value(at)),
+		 "");
+}
+
+/* The value that is most likely meant replaces the wrong one, so that other rules see it. */
+static void become_meant(const struct json_at *at, enum field_kind kind, const char *meant)
+{
+	struct cJSON *node = node_of(at);
+	struct yaml_scalar scalar = yaml_scalar_resolve(meant);
+
+	if (kind == FIELD_KIND_BOOLEAN && scalar.kind == YAML_SCALAR_BOOLEAN) {
+		become(at, scalar.boolean ? cJSON_True : cJSON_False, NULL);
+	} else if (kind == FIELD_KIND_INTEGER && scalar.kind == YAML_SCALAR_INTEGER) {
+		become(at, cJSON_Number, NULL);
+		cJSON_SetNumberHelper(node, scalar.number);
+	} else {
+		become(at, cJSON_NULL, NULL);
+	}
+}
+
 static void check_plain(struct check *check, const struct json_at *at, enum field_kind kind)
 {
+	const char *meant;
+
 	if (kind == FIELD_KIND_BOOLEAN ? json_type(at) == JSON_BOOLEAN : is_integer(at))
 		return;
-	report(check, at, LINT_RULE_WRONG_TYPE, noun(kind), line_of(at, unquoted(at, kind)));
-	become(at, cJSON_NULL, NULL);
+	meant = arena_strdup(at->reader->arena, unquoted(at, kind));
+	if (is_variable(at))
+		report_variable(check, at, kind);
+	else
+		report(check, at, LINT_RULE_WRONG_TYPE, noun(kind), line_of(at, meant));
+	become_meant(at, kind, meant);
 }
 
 static void check_amount(struct check *check, const struct json_at *at, const struct field *field)
