@@ -48,6 +48,44 @@ size_t nearest_distance(const char *a, const char *b)
 	return rows[a_size % 3][b_size];
 }
 
+static bool are_equal(const char *a, const char *b)
+{
+	while (*a != '\0' && lower(*a) == lower(*b)) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+/* Of words that differ at once. */
+static bool is_swapped(const char *a, const char *b)
+{
+	return lower(a[0]) == lower(b[1]) && lower(a[1]) == lower(b[0]);
+}
+
+/* One error leaves what is before and behind it equal. */
+size_t nearest_errors(const char *a, const char *b)
+{
+	size_t a_size = strnlen(a, NEAREST_BYTES_MAX + 1);
+	size_t b_size = strnlen(b, NEAREST_BYTES_MAX + 1);
+
+	if (a_size > b_size)
+		return nearest_errors(b, a);
+	if (b_size > NEAREST_BYTES_MAX || b_size - a_size > 1)
+		return 2;
+	while (*a != '\0' && lower(*a) == lower(*b)) {
+		a++;
+		b++;
+	}
+	if (*a == *b)
+		return 0;
+	if (a_size < b_size)
+		return are_equal(a, b + 1) ? 1 : 2;
+	if (are_equal(a + 1, b + 1))
+		return 1;
+	return is_swapped(a, b) && are_equal(a + 2, b + 2) ? 1 : 2;
+}
+
 static bool continues(const char *word, const char *start)
 {
 	while (*start != '\0' && lower(*word) == lower(*start)) {

@@ -19,6 +19,8 @@ struct nearest {
 /* Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment) that make
  * `a` from `b`; more than NEAREST_BYTES_MAX when either is longer than that. */
 size_t nearest_distance(const char *a, const char *b);
+/* The same in a pass over both, where only near ones matter: 0, 1, or 2 for all above. */
+size_t nearest_errors(const char *a, const char *b);
 
 /* `typed` and the offered words are referenced. A word is near with one error for each three bytes
  * that were typed, at most 3 errors, or when three bytes or more of its beginning were typed. The

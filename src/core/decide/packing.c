@@ -404,6 +404,27 @@ static void measure_living(struct packing *packing)
 	packing->most_of_living = resources_sort(all.at, all.count); /* the last of equals stays */
 }
 
+/* The same of new nodes, by type. */
+static void measure_types(struct packing *packing)
+{
+	packing->type_resources = MAP_IN(packing->arena);
+	for (size_t t = 0; t < packing->problem.type_count; t++) {
+		const struct resources *resources = &packing->problem.types[t].resources;
+
+		ARRAY_EACH(const struct resource, own, resources->at, resources->count) {
+			struct type_resource *all = map_get(&packing->type_resources, own->name);
+
+			if (!all) {
+				all = ARENA_NEW(packing->arena, struct type_resource);
+				map_set(&packing->type_resources, own->name, all);
+			}
+			if (own->amount > all->most)
+				all->most = own->amount;
+			VEC_PUSH(packing->arena, &all->types, t);
+		}
+	}
+}
+
 void packing_run(struct packing *packing)
 {
 	packing->problem = packing->offer->problem;
@@ -428,8 +449,10 @@ void packing_run(struct packing *packing)
 	packing->termination_forbidden = packing->facts->termination_forbidden ||
 					 packing->result->cut;
 	gang_wait(packing);
-	if (is_anything_left(packing))
+	if (is_anything_left(packing)) {
 		measure_living(packing);
+		measure_types(packing);
+	}
 	note_launches(packing);
 }
 

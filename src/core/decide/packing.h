@@ -4,6 +4,7 @@
 #ifndef CORE_DECIDE_PACKING_H
 #define CORE_DECIDE_PACKING_H
 
+#include "base/map.h"
 #include "core/decide/offer.h"
 
 struct worker_packing {
@@ -47,6 +48,11 @@ struct group_packing {
 	const struct plan_schedule *warm_schedule; /* that wants most; NULL: spec.warmWorkers */
 };
 
+struct type_resource {
+	int64_t most;      /* on a new node of any type */
+	VEC(size_t) types; /* of the problem that have it, ascending */
+};
+
 struct packing {
 	const struct facts *facts;
 	const struct health *health;
@@ -58,6 +64,9 @@ struct packing {
 	bool gang_ends;                  /* gang_wait: a part of one has waited for too long */
 	bool termination_forbidden;      /* of facts, or the result is cut: a need may be missing */
 	struct resources most_of_living; /* of each resource, on any one living node */
+	/* By the name of each resource that a type has, in the order of the types: struct type_resource. Filled as
+	 * most_of_living, where demand is left. */
+	struct map type_resources;
 	struct packed_list packed_demands; /* of `problem` */
 	bool *starved_demands,
 		*starved_gangs;  /* per demand and gang of facts: some of it is starved */

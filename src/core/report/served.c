@@ -149,16 +149,20 @@ static const char *ignored_text(const struct offer *offer, const struct ray_requ
 	return "";
 }
 
+static bool is_implicit(const char *name)
+{
+	return strncmp(name, RAY_IMPLICIT_RESOURCE_PREFIX, strlen(RAY_IMPLICIT_RESOURCE_PREFIX)) ==
+	       0;
+}
+
 /* Whether it requests more of a resource than any living node has; the nodes need no further
  * check. */
 static bool is_beyond_living(const struct choice *choice, const struct ray_request *request)
 {
 	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
-		bool implicit = strncmp(entry->name, RAY_IMPLICIT_RESOURCE_PREFIX,
-					strlen(RAY_IMPLICIT_RESOURCE_PREFIX)) == 0;
-
-		if (!implicit && entry->amount > resources_amount(&choice->packing->most_of_living,
-								  entry->name, 0))
+		if (!is_implicit(entry->name) &&
+		    entry->amount >
+			    resources_amount(&choice->packing->most_of_living, entry->name, 0))
 			return true;
 	}
 	return false;
@@ -182,15 +186,43 @@ static bool fits_head(const struct choice *choice, const struct ray_request *req
 				   &choice->facts->head_capacity.labels);
 }
 
-static bool fits_any_group(const struct choice *choice, const struct ray_request *request)
+/* The groups of these types, NULL: of the first ones. */
+static bool fits_groups(const struct choice *choice, const struct ray_request *request,
+			const size_t *types, size_t count)
 {
-	for (size_t g = 0; g < choice->facts->group_count; g++) {
-		const struct capacity *capacity = &choice->offer->groups[g].seen_capacity;
+	for (size_t i = 0; i < count; i++) {
+		size_t type = types ? types[i] : i;
+		const struct capacity *capacity;
+
+		if (type == 0)
+			continue; /* the head */
+		capacity = &choice->offer->groups[type - 1].seen_capacity;
 		if (!capacity->problem &&
 		    schedule_fits_empty(request, &capacity->resources, &capacity->labels))
 			return true;
 	}
 	return false;
+}
+
+/* Compares the types that have the name which the fewest have; none where one has less than it asks for. */
+static bool fits_any_group(const struct choice *choice, const struct ray_request *request)
+{
+	const struct type_resource *rarest = NULL;
+
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
+		const struct type_resource *own;
+
+		if (entry->amount <= 0 || is_implicit(entry->name))
+			continue;
+		own = map_get(&choice->packing->type_resources, entry->name);
+		if (!own || own->most < entry->amount)
+			return false;
+		if (!rarest || own->types.count < rarest->types.count)
+			rarest = own;
+	}
+	if (!rarest)
+		return fits_groups(choice, request, NULL, choice->facts->group_count + 1);
+	return fits_groups(choice, request, rarest->types.at, rarest->types.count);
 }
 
 /* A new worker or the head, when it is empty. */
@@ -550,9 +582,9 @@ static bool judge_possible(const struct choice *choice, const struct ray_request
 
 static bool is_meant(const char *name, const char *known)
 {
-	size_t distance = nearest_distance(name, known);
+	size_t errors = nearest_errors(name, known);
 
-	return distance == 0 || (distance == 1 && strlen(name) >= MEANT_BYTES_MIN);
+	return errors == 0 || (errors == 1 && strlen(name) >= MEANT_BYTES_MIN);
 }
 
 /* The resource of Ray or of a group that the name of a resource that nothing has was meant to be; NULL:
@@ -560,22 +592,21 @@ static bool is_meant(const char *name, const char *known)
 static const char *meant_resource(const struct choice *choice, const char *name)
 {
 	static const char *const known[] = { "CPU", "GPU", "memory", "object_store_memory" };
-	const struct schedule_problem *problem = &choice->packing->problem;
+	const struct map *types = &choice->packing->type_resources;
+	const struct type_resource *own = map_get(types, name);
 	const char *meant = NULL;
 
-	if (resources_amount(&choice->packing->most_of_living, name, 0) > 0)
+	if (resources_amount(&choice->packing->most_of_living, name, 0) > 0 ||
+	    (own && own->most > 0))
 		return NULL;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (!meant && is_meant(name, known[i]))
 			meant = known[i];
-	for (size_t t = 0; t < problem->type_count; t++) {
-		const struct resources *resources = &problem->types[t].resources;
-
-		if (resources_amount(resources, name, 0) > 0)
-			return NULL;
-		for (size_t i = 0; i < resources->count; i++)
-			if (!meant && is_meant(name, resources->at[i].name))
-				meant = resources->at[i].name;
+	for (size_t i = 0; i < types->count; i++) {
+		if (meant)
+			break;
+		if (is_meant(name, types->entries[i].key))
+			meant = types->entries[i].key;
 	}
 	return meant && strcmp(meant, name) != 0 ? meant : NULL;
 }

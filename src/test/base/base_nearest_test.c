@@ -28,6 +28,36 @@ static void test_distance(void **state)
 	assert_int_equal(nearest_distance("a", longer), NEAREST_BYTES_MAX + 1);
 }
 
+/* All pairs of words of up to 4 letters of two, and longer ones. */
+static void test_errors(void **state)
+{
+	static const char letters[] = "aB";
+	char words[32][5], longer[NEAREST_BYTES_MAX + 2];
+	size_t count = 0;
+
+	(void)state;
+	for (size_t size = 0; size <= 4; size++)
+		for (size_t bits = 0; bits < (size_t)1 << size; bits++, count++) {
+			for (size_t i = 0; i < size; i++)
+				words[count][i] = letters[bits >> i & 1];
+			words[count][size] = '\0';
+		}
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < count; j++) {
+			size_t distance = nearest_distance(words[i], words[j]);
+
+			assert_int_equal(nearest_errors(words[i], words[j]),
+					 distance < 2 ? distance : 2);
+		}
+	memset(longer, 'a', NEAREST_BYTES_MAX + 1);
+	longer[NEAREST_BYTES_MAX + 1] = '\0';
+	assert_int_equal(nearest_errors(longer, longer), 2);
+	assert_int_equal(nearest_errors("nvdia.com/gpu", "nvidia.com/GPU"), 1);
+	assert_int_equal(nearest_errors("memroy", "memory"), 1);
+	assert_int_equal(nearest_errors("memryo", "memory"), 2);
+	assert_int_equal(nearest_errors("gpu", "GPU"), 0);
+}
+
 static const char *hint_of(const char *typed)
 {
 	static const char *const words[] = {
@@ -83,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_distance),
+		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_hint),
 		cmocka_unit_test(test_longest_hint),
 	};
