@@ -180,6 +180,33 @@ static bool is_refused(struct schedule_run *run, const struct ray_gang *gang, si
 	return count && !cpu_budget_is_cut(run->problem->cpu_budget);
 }
 
+static bool may_grow(const struct schedule_run *run, uint32_t name)
+{
+	const char *text = run->words.names.entries.at[name].bytes;
+
+	return run->resizable && (strcmp(text, "CPU") == 0 || strcmp(text, "memory") == 0);
+}
+
+/* Whether each shape needs more of a name than any node has, or a new one: a gang of a name that nothing has is not
+ * tried. */
+static bool is_nowhere(const struct schedule_run *run, const struct schedule_list *list)
+{
+	ARRAY_EACH(const struct schedule_shape, shape, list->shapes, list->count) {
+		bool exceeds = shape->impossible;
+
+		for (uint32_t i = 0; i < shape->need_count; i++) {
+			uint32_t name = shape->needs[i].name;
+
+			exceeds = exceeds ||
+				  (shape->needs[i].amount > run->states.most[name] &&
+				   !run->words.is_implicit[name] && !may_grow(run, name));
+		}
+		if (!exceeds)
+			return false;
+	}
+	return !cpu_budget_is_cut(run->problem->cpu_budget);
+}
+
 /* True: it is placed. Else the limit of the first choice that has one is reported. */
 static bool place_choice(struct schedule_run *run, struct schedule_requests *requests,
 			 struct schedule_leftover *leftover)
@@ -187,6 +214,8 @@ static bool place_choice(struct schedule_run *run, struct schedule_requests *req
 	size_t count = requests->list.count;
 	const struct schedule_leftover *left;
 
+	if (is_nowhere(run, &requests->list))
+		return false;
 	if (run->resizable) /* the order of equal nodes changes with each try */
 		make_classes(run, requests);
 	left = schedule_try(run, requests);

@@ -58,21 +58,34 @@ bool schedule_fits_empty(const struct ray_request *request, const struct resourc
 	return labels_allow(request, labels);
 }
 
-/* Whether the first bundle of the choice fits some node of the problem, or a new one. */
-static bool first_fits(const struct schedule_problem *problem, const struct bundle_selector *choice)
+/* Whether a new node of the type may take the request; CPU and memory of a resizable one may grow. */
+static bool may_take(const struct schedule_type *type, const struct ray_request *request)
 {
-	const struct ray_request *first = choice->requests;
+	if (!type->resizable)
+		return schedule_fits_empty(request, &type->resources, &type->labels);
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
+		if (strcmp(entry->name, "CPU") != 0 && strcmp(entry->name, "memory") != 0 &&
+		    !amount_fits(entry, &type->resources))
+			return false;
+	}
+	return labels_allow(request, &type->labels);
+}
 
-	if (!choice->count)
+/* Whether the first bundle of a choice fits some node of the problem, or a new one. */
+static bool first_fits(const struct schedule_problem *problem, const struct ray_gang *gang,
+		       size_t choice)
+{
+	size_t count;
+	const struct ray_request *first = schedule_gang_requests(gang, choice, &count);
+
+	if (!count)
 		return true;
 	ARRAY_EACH(const struct schedule_node, node, problem->nodes, problem->node_count) {
 		if (schedule_fits_empty(first, &node->total, &node->labels))
 			return true;
 	}
 	for (size_t i = 1; i < problem->type_count; i++)
-		if (problem->types[i].resizable ||
-		    schedule_fits_empty(first, &problem->types[i].resources,
-					&problem->types[i].labels))
+		if (may_take(&problem->types[i], first))
 			return true;
 	return false;
 }
@@ -87,7 +100,7 @@ static struct ray_gang possible_choices(const struct schedule_problem *problem,
 	possible.selectors = kept;
 	possible.selector_count = 0;
 	for (size_t i = 0; i < gang->selector_count; i++)
-		if (first_fits(problem, &gang->selectors[i]))
+		if (first_fits(problem, gang, i))
 			kept[possible.selector_count++] = gang->selectors[i];
 	return possible;
 }
@@ -122,7 +135,7 @@ bool schedule_gang_possible(const struct schedule_problem *problem, const struct
 	}
 	if (gang->selector_count)
 		possible = possible_choices(&empty, gang, arena);
-	if (gang->selector_count && !possible.selector_count)
+	if (gang->selector_count ? !possible.selector_count : !first_fits(&empty, gang, 0))
 		return false;
 	return schedule(&empty, arena)->gangs[0].count == 0;
 }

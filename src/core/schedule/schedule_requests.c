@@ -317,11 +317,13 @@ static void count_labels(const struct schedule_requests *requests, struct schedu
 }
 
 /* Lists the kind by labels of which each node that its selector accepts has one: those of the constraint that
- * the fewest shapes name. False: there is none. */
+ * the fewest shapes name. False: there is none, or a name is by far rarer. Rankings are by labels, so these are
+ * better as long as not too many kinds share them. */
 static bool tag_by_labels(struct schedule_requests *requests, struct schedule_run *run,
 			  uint32_t kind)
 {
 	const uint32_t *at = requests->kinds.at[kind].selector, *rarest = NULL;
+	uint32_t name = requests->kinds.at[kind].tree->rarest;
 	size_t least = SIZE_MAX;
 
 	if (!at)
@@ -338,7 +340,7 @@ static bool tag_by_labels(struct schedule_requests *requests, struct schedule_ru
 		}
 		at = values + 1 + *values;
 	}
-	if (!rarest)
+	if (!rarest || (name != SCHEDULE_TAG_EVERYWHERE && run->name_counts[name] < least / FEW))
 		return false;
 	for (uint32_t i = 0; i < *rarest; i++)
 		add_tag(requests, (uint32_t)run->words.name_count + rarest[1 + i], kind);

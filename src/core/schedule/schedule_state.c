@@ -142,6 +142,10 @@ static void read_resource(struct reading *reading, const char *name, int64_t tot
 				      states->words->is_accelerator[id]))
 		reading->accelerator = true;
 	if (id != SCHEDULE_ID_NONE) {
+		int64_t most = total > available ? total : available;
+
+		if (most > states->most[id])
+			states->most[id] = most;
 		VEC_PUSH(states->arena, &states->amounts,
 			 ((struct schedule_amount){ id, total, available }));
 		return;
@@ -302,6 +306,7 @@ void schedule_states_init(struct schedule_states *states, struct schedule_vocabu
 	struct arena *arena = words->arena;
 
 	*states = (struct schedule_states){ .words = words, .arena = arena };
+	states->most = arena_array(arena, words->name_count + 1, sizeof(*states->most));
 	states->keys.arena = states->label_sets.arena = arena;
 	states->rests.arena = states->placed_keys.arena = arena;
 	schedule_intern_add(&states->label_sets, NULL, 0);

@@ -72,6 +72,7 @@ struct schedule_states {
 	VEC(struct schedule_state) states;  /* by id */
 	VEC(struct schedule_placed) placed; /* 0: none */
 	uint32_t *alike;                    /* by type: the first that scores alike */
+	int64_t *most;                      /* by name: the largest amount that was read */
 	/* Scratch of one node: */
 	VEC(uint64_t) key;
 	VEC(struct schedule_amount) amounts;
