@@ -521,6 +521,7 @@ static void survey(struct bench *bench, struct job *jobs)
 		struct product product = product_of(bench, i, i, GROWTH_DISTINCT);
 
 		product.is_survey = true;
+		product.choice.count = COUNT_PAIR;
 		run_product(bench, jobs, &product);
 	}
 	wait_all(bench, jobs);
