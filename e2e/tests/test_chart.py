@@ -153,6 +153,12 @@ def test_defaults(helm):
     assert args[0] == "run" and "--leader-elect=true" in args and "--metrics-secure=true" in args and "--metrics-bind-address=:8080" in args
 
 
+def test_recreate_has_no_rolling_update(helm):
+    """The API server refuses both together."""
+    (deployment,) = [one for one in render(helm, {"strategy": {"type": "Recreate"}}) if one["kind"] == "Deployment"]
+    assert deployment["spec"]["strategy"] == {"type": "Recreate"}
+
+
 def test_pod_is_restricted(helm):
     """Pod Security "restricted", and no more rights than that allows."""
     pod = of_kind(render(helm), "Deployment")["spec"]["template"]["spec"]

@@ -184,3 +184,10 @@ def test_a_template_in_another_namespace_is_asked_in_that_of_the_raycluster(lint
     elsewhere = small()
     elsewhere["spec"]["workerGroupSpecs"][0]["template"]["metadata"] = {"name": "mine", "namespace": "other"}
     assert lint.found(elsewhere) == []
+
+
+def test_a_kind_without_a_definition_names_the_one_to_install(lint):
+    """The bench has no RayCronJobs: the answer of a real server to their address."""
+    job = wrong_inputs.changed({"of": "RayCronJob", "set": {}})
+    [one] = [one for one in lint.found(job) if "does not know" in one["message"]]
+    assert one["message"].startswith("the API server does not know the kind of the RayCronJob: install"), one

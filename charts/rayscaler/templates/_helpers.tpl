@@ -168,6 +168,12 @@ labels:
 {{- end }}
 {{- end }}
 
+{{/* Thousandths of an amount of CPU; 0 for none. */}}
+{{- define "rayscaler.milli" -}}
+{{- $text := toString (. | default "") }}
+{{- if hasSuffix "m" $text }}{{ trimSuffix "m" $text | int64 }}{{ else if $text }}{{ mulf (float64 $text) 1000 | int64 }}{{ else }}0{{ end }}
+{{- end }}
+
 {{/* Rules that a schema cannot express. */}}
 {{- define "rayscaler.check" -}}
 {{- if and (gt (int .Values.replicaCount) 1) (not .Values.leaderElection.enabled) }}
@@ -206,6 +212,72 @@ labels:
 {{- end }}
 {{- if contains ":" (splitList "/" .Values.image.repository | last) }}
 {{- fail (printf "image.repository is %s, with a tag: write the tag into image.tag." .Values.image.repository) }}
+{{- end }}
+{{- if or (contains "://" .Values.image.repository) (regexMatch "[A-Z]" (regexReplaceAll "^[^/]*[.:][^/]*/" .Values.image.repository "")) }}
+{{- fail (printf "image.repository is %s, which is not the name of an image: write REGISTRY/NAME without a scheme and in lower case." .Values.image.repository) }}
+{{- end }}
+{{- range .Values.config.repairTaints }}
+{{- if regexMatch "[=:,\\s]" . }}
+{{- fail (printf "config.repairTaints has %s: write the key of a taint, without its value and effect." .) }}
+{{- end }}
+{{- end }}
+{{- range .Values.config.repairConditions }}
+{{- if not (regexMatch "^[^=,\\s]+(=(True|False|Unknown))?$" .) }}
+{{- fail (printf "config.repairConditions has %s: write TYPE or TYPE=STATUS, with True, False or Unknown." .) }}
+{{- end }}
+{{- end }}
+{{- $first := dig "backoffInitialSeconds" 10 .Values.config | int64 }}
+{{- $longest := dig "backoffMaxSeconds" 600 .Values.config | int64 }}
+{{- if gt $first $longest }}
+{{- fail (printf "config.backoffInitialSeconds is %d, above backoffMaxSeconds, which is %d: raise backoffMaxSeconds, or lower backoffInitialSeconds." $first $longest) }}
+{{- end }}
+{{- $known := list }}
+{{- range .Values.deviceTable }}
+{{- if has .resource $known }}
+{{- fail (printf "deviceTable has two rows of %s: remove one." .resource) }}
+{{- end }}
+{{- $known = append $known .resource }}
+{{- end }}
+{{- $all := false }}
+{{- range $i, $price := .Values.priceTable.prices }}
+{{- if $all }}
+{{- fail (printf "priceTable.prices[%d] has no effect, as an earlier row without selectors matches every worker: move that row to the end." $i) }}
+{{- end }}
+{{- $all = not (or $price.groupLabels $price.nodeLabels $price.gpuModel (ne (default "any" $price.market) "any")) }}
+{{- end }}
+{{- range $list, $amounts := (pick (.Values.resources | default dict) "limits" "requests") }}
+{{- range $name, $amount := ($amounts | default dict) }}
+{{- if and (has $name (list "cpu" "memory" "ephemeral-storage")) (not (kindIs "invalid" $amount)) (not (regexMatch "^[0-9.]+([eE][0-9]+|m|[kMGTPE]i?|Ki)?$" (toString $amount))) }}
+{{- fail (printf "resources.%s.%s is %v, which is not a quantity: write one such as 500m or 256Mi." $list $name $amount) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $memory := dig "limits" "memory" "" (.Values.resources | default dict) }}
+{{- if and $memory (regexMatch "^[0-9]{1,7}$" (toString $memory)) }}
+{{- fail (printf "resources.limits.memory is %v bytes, with which no container starts: write its unit, as %vMi." $memory $memory) }}
+{{- end }}
+{{- $cpu := include "rayscaler.milli" (dig "limits" "cpu" "" (.Values.resources | default dict)) | int64 }}
+{{- $cpus := include "rayscaler.milli" (dig "requests" "cpu" "" (.Values.resources | default dict)) | int64 }}
+{{- if and $cpu (gt $cpus $cpu) }}
+{{- fail (printf "resources.requests.cpu is %v, above resources.limits.cpu, which is %v: raise the limit, or lower requests." .Values.resources.requests.cpu .Values.resources.limits.cpu) }}
+{{- end }}
+{{- range list "podSecurityContext" "securityContext" }}
+{{- $user := dig "runAsUser" 1 (index $.Values . | default dict) | int64 }}
+{{- if and (eq $user 0) (dig "runAsNonRoot" false ($.Values.podSecurityContext | default dict)) }}
+{{- fail (printf "%s.runAsUser is 0 and podSecurityContext.runAsNonRoot true: the container would not start; remove runAsUser." .) }}
+{{- end }}
+{{- end }}
+{{- range .Values.tolerations }}
+{{- if and .effect (not (has .effect (list "NoSchedule" "PreferNoSchedule" "NoExecute"))) }}
+{{- fail (printf "tolerations has the effect %s: use one of NoSchedule, PreferNoSchedule, NoExecute." .effect) }}
+{{- end }}
+{{- end }}
+{{- range list "commonLabels" "podLabels" "nodeSelector" }}
+{{- range $key, $value := (index $.Values . | default dict) }}
+{{- if or (not (regexMatch "^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$" $key)) (not (regexMatch "^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?$" (toString $value))) }}
+{{- fail (printf "%s: %s is not a label that the API server accepts: use letters, digits, -, _ and ." $key $value) }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- $flags := without (splitList "\n" (.Files.Get "files/flags.txt")) "" }}
 {{- range .Values.extraArgs }}

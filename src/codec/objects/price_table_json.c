@@ -1,6 +1,7 @@
 #include "codec/objects/price_table_json.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "codec/schema/document_head.h"
 #include "codec/schema/one_document.h"
@@ -33,6 +34,10 @@ static int price_decode(const struct json_at *member, const struct field *field 
 	struct price_row *row = object;
 	double value;
 
+	if (json_type(member) == JSON_STRING)
+		return json_fail(member,
+				 "must be a number, is a string; write it without quotes and "
+				 "currency, and with a point, as 3.50");
 	if (json_expect(member, JSON_NUMBER))
 		return -1;
 	value = json_number_value(member);
@@ -51,11 +56,26 @@ static void write_price(struct json_writer *writer, const struct field *field, c
 			  (double)row->micros_per_gpu_hour / (double)PRICE_MICROS);
 }
 
+/* Ray's names have no maker, but for AMD's and Intel's, and begin with a capital. */
+static int check_model(const struct json_at *member, const struct field *field UNUSED, void *object)
+{
+	const struct price_row *row = object;
+	const char *model = row->gpu_model;
+
+	if (strncasecmp(model, "nvidia", 6) == 0 || strncasecmp(model, "tesla", 5) == 0 ||
+	    (*model >= 'a' && *model <= 'z' && model[1] >= '0' && model[1] <= '9'))
+		return json_fail(member,
+				 "must be Ray's name of the model, such as A100, T4 or "
+				 "AMD-Instinct-MI300X-OAM, is \"%.80s\"",
+				 model);
+	return 0;
+}
+
 static const struct field row_fields[] = {
 	FIELD_NAME(ROW, name, "name", .check = field_check_unique, .size = sizeof(ROW)),
 	FIELD_LABELS(ROW, group_labels, "groupLabels"),
 	FIELD_LABELS(ROW, node_labels, "nodeLabels"),
-	FIELD_NAME(ROW, gpu_model, "gpuModel"),
+	FIELD_NAME(ROW, gpu_model, "gpuModel", .check = check_model),
 	FIELD_WORD(ROW, market, enum price_market, market_word, "market",
 		   .limit = PRICE_RESERVED + 1),
 	FIELD_INTEGER(ROW, micros_per_gpu_hour, "perGPUHour", .read = price_decode,
@@ -103,6 +123,9 @@ static bool matches_all_of(const struct price_row *row, const struct price_row *
 static int check_order(const struct json_at *root, const struct price_table *table)
 {
 	struct json_at prices = json_member(root, "prices");
+
+	if (table->count == 0)
+		return json_fail(&prices, "has no row; add one, such as {perGPUHour: 3}");
 
 	for (size_t i = 1; i < table->count; i++)
 		for (size_t before = 0; before < i; before++)

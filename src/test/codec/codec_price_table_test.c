@@ -78,7 +78,12 @@ static const struct {
 	       "- {groupLabels: {c: d, a: b}, gpuModel: T4, perGPUHour: 1}\n",
 	  "prices: row 2 has no effect, as row 1 matches" },
 	{ HEAD "rows: []\n", "line 4, column 1: rows: is not a member of a PriceTable" },
-	{ HEAD "prices: []\n---\n" HEAD "prices: []\n", "there is a second document" },
+	{ HEAD "prices: []\n", "prices: has no row; add one" },
+	{ HEAD "prices: [{gpuModel: NVIDIA-A100-SXM4-80GB, perGPUHour: 1}]\n",
+	  "prices[0].gpuModel: must be Ray's name of the model, such as A100" },
+	{ HEAD "prices: [{gpuModel: t4, perGPUHour: 1}]\n", "prices[0].gpuModel: must be" },
+	{ HEAD "prices: [{perGPUHour: 1}]\n---\n" HEAD "prices: []\n",
+	  "there is a second document" },
 	{ HEAD "prices: [\n", "line 5, column 1" },
 	{ "[1]", "top level: must be a PriceTable, is an array; begin it with " },
 };
@@ -111,7 +116,7 @@ static void test_the_number_of_rows_is_limited(void **state)
 		buf_init(&buf, ONE_DOCUMENT_BYTES_MAX);
 		buf_add_string(&buf, HEAD "prices:\n");
 		for (size_t i = 0; i < count; i++)
-			buf_printf(&buf, "- {gpuModel: m%zu, perGPUHour: 1}\n", i);
+			buf_printf(&buf, "- {gpuModel: M%zu, perGPUHour: 1}\n", i);
 		assert_int_equal(price_table_read(buf_string(&buf), buf.size, &arena, &table, &err),
 				 count > PRICE_TABLE_ROWS_MAX ? -1 : 0);
 	}
