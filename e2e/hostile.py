@@ -303,10 +303,15 @@ def main() -> int:
     parser.add_argument("--flags", nargs=argparse.REMAINDER, default=[], help="of rayscaler run")
     options = parser.parse_args()
     status = run_all(options, False)
-    if re.search(options.only or "", hostile.FORGED_DEMAND.name):
+    if any(re.search(options.only or "", name) for name in [hostile.FORGED_DEMAND.name, *sizes.OF_A_POOL]):
         print("with a GPUPool, in which the honest clusters are within their guarantee:", flush=True)
         status |= run_all(options, True)
     return status
+
+
+def pool_kinds(bench: Bench, options: argparse.Namespace) -> List[hostile.Kind]:
+    large = [kind for kind in sizes.all_kinds(bench.metrics_address(), bench.fleet.health_address(), options.scale) if kind.name in sizes.OF_A_POOL]
+    return [kind for kind in [hostile.FORGED_DEMAND, *large] if re.search(options.only or "", kind.name)]
 
 
 def all_kinds(bench: Bench, options: argparse.Namespace) -> List[hostile.Kind]:
@@ -321,7 +326,7 @@ def run_all(options: argparse.Namespace, pool: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="hostile") as directory:
         bench = Bench(options, Path(directory), pool)
         try:
-            kinds = [hostile.FORGED_DEMAND] if pool else all_kinds(bench, options)
+            kinds = pool_kinds(bench, options) if pool else all_kinds(bench, options)
             return run(bench, kinds) if kinds else 0
         finally:
             if options.log and bench.fleet.log.exists():

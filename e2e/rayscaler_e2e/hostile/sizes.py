@@ -64,6 +64,12 @@ def _affinity(spec: Object) -> None:
     spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
 
 
+def _limits(spec: Object) -> None:
+    """A container with GPUs, and with more resources than any Node has."""
+    limits = {"nvidia.com/gpu": "1", **fill_map("example.com/r", "1")}
+    spec["containers"][0]["resources"] = {"limits": limits}
+
+
 def _more(spec: Object, name: str, element: Callable[[int], Any]) -> None:
     spec[name] = spec.get(name, []) + fill(element)
 
@@ -72,6 +78,7 @@ CLUSTER_LISTS: List[Callable[[Object], None]] = [
     lambda made: _more(_worker(made), "containers", lambda number: {"name": f"c{number}"}),
     lambda made: _more(_worker(made), "tolerations", lambda number: {"key": f"k-{number}", "operator": "Exists"}),
     lambda made: _affinity(_worker(made)),
+    lambda made: _limits(_worker(made)),
     lambda made: _more(_worker(made)["containers"][0], "env", lambda number: {"name": f"E{number}", "value": "v"}),
     lambda made: _more(_worker(made)["containers"][0], "args", lambda number: f"--arg-{number}"),
     lambda made: made["spec"]["workerGroupSpecs"][0]["rayStartParams"].update(fill_map("param", "v")),
@@ -90,6 +97,7 @@ POD_LISTS: List[Callable[[Object], None]] = [
     lambda made: _more(made["spec"], "containers", lambda number: {"name": f"c{number}", "image": "i"}),
     lambda made: _more(made["spec"], "tolerations", lambda number: {"key": f"k-{number}", "operator": "Exists"}),
     lambda made: _affinity(made["spec"]),
+    lambda made: _limits(made["spec"]),
 ]
 
 
@@ -142,6 +150,9 @@ def _requests(spec: Object) -> None:
     selectors = [{"cel": {"expression": text % ("x" * (claims.CEL_BYTES - 200))}}] * (OBJECT_BYTES // claims.CEL_BYTES // 32)
     spec["devices"]["requests"] = [{"name": f"r{i}", "exactly": {"deviceClassName": "gpu.nvidia.com", "selectors": selectors}} for i in range(32)]
 
+
+OF_A_POOL = ["RayCluster-large", "RayCluster-fast", "Pod-large"]
+"""Kinds that a GPUPool reads."""
 
 SHAPES = {
     "RayCluster": Shape("rayclusters", _cluster, CLUSTER_LISTS, 3, 2000),
