@@ -547,6 +547,57 @@ static void test_an_unreadable_cluster_keeps_its_count(void **state)
 	assert_int_equal(budget(1), UNITS(5));
 }
 
+/* A gang of four that has two of its replicas asks for two, and for four when these have ended. */
+static void test_a_gang_that_loses_replicas_asks_for_them(void **state)
+{
+	const struct gpu_share_objects objects = { .cluster = &world.clusters[0] };
+	struct plan_group group = { .name = "gpu" };
+	struct pool_ask_part part = { .replicas = 2, .there = 2 };
+	struct pool_ask ask = { .parts = { .at = &part, .count = 1 }, .count = 1, .gang = true };
+	struct plan plan = { .groups = { .at = &group, .count = 1 },
+			     .asks = { .at = &ask, .count = 1 } };
+
+	(void)state;
+	begin(8, 0, 0, 60000);
+	(void)gpu_share_decided(&world.share, &objects, &plan, true, loop_wall(world.control.loop));
+	assert_int_equal(grant_of(&world.clusters[0])->replicas, 2);
+	part = (struct pool_ask_part){ .replicas = 4 };
+	(void)gpu_share_decided(&world.share, &objects, &plan, true, loop_wall(world.control.loop));
+	assert_int_equal(grant_of(&world.clusters[0])->replicas, 4);
+}
+
+/* The first cluster launches, the second one waits for 100 s, and the first one's workers end. */
+static void test_workers_that_were_never_busy_cost_the_next_grant(void **state)
+{
+	static const struct gpu_pool pool = { .name = "p",
+					      .uid = "",
+					      .resource_version = "",
+					      .groups = { .accelerator_type = "",
+							  .resource_name = "" },
+					      .has_gpus = true,
+					      .gpus = UNITS(2),
+					      .busy_after_seconds = GPU_POOL_NEVER };
+	int64_t later_ms;
+
+	(void)state;
+	world.gpu_pool = &pool;
+	world.groups[0].replicas = 2;
+	begin(0, 0, 0, 60000);
+	asks(0, 1);
+	asks(0, 0);
+	asks(1, 1);
+	assert_int_equal(grant_of(&world.clusters[1])->replicas, 0);
+	later_ms = loop_monotonic_ms(world.control.loop) + 100000;
+	assert_true(loop_wait_until(world.control.loop, is_later, &later_ms, 200000));
+	becomes(0, 0);
+	asks(1, 2);
+	assert_int_equal(grant_of(&world.clusters[1])->replicas, 2);
+	asks(1, 0);
+	asks(0, 1);
+	assert_int_equal(grant_of(&world.clusters[0])->replicas, 0);
+	assert_non_null(strstr(grant_of(&world.clusters[0])->message, "were never busy"));
+}
+
 static bool is_derived(void *context)
 {
 	return pools_derived(world.pools) == *(const size_t *)context;
@@ -875,6 +926,8 @@ int main(void)
 		TEST(test_after_a_start_it_settles),
 		TEST(test_gone_clusters_count_nothing),
 		TEST(test_an_unreadable_cluster_keeps_its_count),
+		TEST(test_a_gang_that_loses_replicas_asks_for_them),
+		TEST(test_workers_that_were_never_busy_cost_the_next_grant),
 		TEST(test_a_large_cluster_is_read_off_the_loop),
 		TEST(test_memory_after_many_rounds),
 		TEST(test_kueue_and_a_quota),

@@ -8,7 +8,11 @@
 
 const struct pool_asks pool_asks_unknown;
 
-static const struct field part_fields[] = { FIELD_END };
+static const struct field part_fields[] = {
+	FIELD_COUNT(struct pool_ask_part, group, "group"),
+	FIELD_INTEGER(struct pool_ask_part, replicas, "replicas"),
+	FIELD_END,
+};
 
 static const struct field waiting_fields[] = {
 	FIELD_LIST(struct pool_waiting, parts, part_count, part_fields, "parts"),

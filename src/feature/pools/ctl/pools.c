@@ -133,12 +133,13 @@ static void keep(struct pool_entry *entry, struct kept *kept, const struct field
 	*kept = (struct kept){ .block = arena.head, .value = copy };
 }
 
-/* A cluster that asks for nothing needs no memory for it. */
+/* A cluster that asks for nothing, and has no workers that others wait for, needs no memory for it. */
 static void keep_asks(struct pool_entry *entry, const struct pool_asks *asks)
 {
 	static struct pool_asks none;
 
-	if (asks->list.count > 0 || asks->unused > 0) {
+	if (asks->list.count > 0 || asks->rests_until > 0 || asks->held_since != 0 ||
+	    asks->wasted_until > 0) {
 		KEEP(entry, asks, pool_asks_fields, asks);
 		return;
 	}
