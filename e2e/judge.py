@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
 from rayscaler_e2e import paths
+from rayscaler_e2e.node import images
 from rayscaler_e2e.node.images import RAY
 from rayscaler_e2e.node.install import DIST, HOME
+from rayscaler_e2e.node.machine import Entered
 from rayscaler_e2e.tools import Tool
 from rayscaler_e2e.wait import wait_until
 
@@ -133,11 +135,13 @@ def suite() -> Path:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
+    parser.add_argument("--redis", type=Path, required=True, help="the root file system of an image of Redis (e2e/setup-node.sh --redis)")
     parser.add_argument("--run", default=".", help="regular expression: the tests to run")
     options = parser.parse_args()
     node = paths.build_dir() / "node"
     if not (node / "ready").exists():
         raise SystemExit(f"judge: no node is ready in {node}; start `make node` in another terminal first")
+    images.load_redis(Entered(node), options.redis)
     judge = Judge(node, suite())
     passed = [judge.run(mode, options.run) for mode in options.modes]
     print("\n".join(judge.table()))

@@ -3,6 +3,7 @@
 # from Debian's packages, the programs of Kubernetes, and the layers of the images. Installs and starts nothing.
 #
 #   e2e/setup-node.sh            makes what is missing; prints lines "NAME PATH"
+#   e2e/setup-node.sh --redis    the root file system of an image of Redis alone, for `make judge`; prints its path
 #   e2e/setup-node.sh --check    only tells whether this machine can run a node
 #
 # Exit status: 0 all is there, 3 this machine cannot run a node, or a part cannot be had (one line says why).
@@ -84,6 +85,8 @@ make_pause() {
 	gcc -O2 -static -s -o "$1/pause" "$here/rayscaler_e2e/node/pause.c"
 }
 
+make_redis() { unpack_debian_root "$1" redis-server redis-tools && mkdir -p "$1/tmp" "$1/proc" "$1/sys" "$1/dev"; }
+
 make_ray_root() { unpack_debian_root "$1" "${ray_packages[@]}"; }
 
 # ray[default] in the place where Debian's Python looks for it.
@@ -110,6 +113,13 @@ main() {
 	mkdir -p "$cache/node"
 	exec 9>"$cache/setup-node.lock"
 	flock -w 1800 9 || cannot "another run of this script did not end"
+	if [ "${1:-}" = --redis ]; then
+		local redis
+		redis=$cache/node/redis-$(declare -f make_redis unpack_debian_root | key)
+		make_part "$redis" make_redis
+		echo "$redis"
+		exit 0
+	fi
 	"$here/setup-apiserver.sh" "${programs[@]}" || cannot "a program of Kubernetes cannot be had"
 	local root pause ray_root ray
 	root=$cache/node/root-$(declare -f make_root unpack_debian_root | cat - <(echo "${node_packages[@]}") | key)

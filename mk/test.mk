@@ -238,7 +238,7 @@ KUBERAY_SOURCE ?=
 export KUBERAY_SOURCE
 judge:
 	@[ -n '$(KUBERAY_SOURCE)' ] || e2e/setup-apiserver.sh kubectl helm e2eautoscaler.test
-	@$(PYTHON) e2e/judge.py $(JUDGE)
+	@redis=$$(e2e/setup-node.sh --redis) && $(PYTHON) e2e/judge.py --redis "$$redis" $(JUDGE)
 # Its tests, of which make test-all runs those with the mark test_all too; skipped where no node can run. NODE=running: on
 # the node of `make node` that runs already.
 test-node: $(PROGRAMS) node-dist

@@ -1,10 +1,13 @@
 """Workers that Kubernetes ends, or cannot end: evicted, drained, preempted, on a lost Node, with a finalizer."""
 
+import contextlib
+import json
 import time
 from datetime import datetime
 
 import pytest
 
+from rayscaler_e2e.kubeclient import ApiError
 from rayscaler_e2e.node import clusters
 from rayscaler_e2e.node.images import RAY
 from rayscaler_e2e.node.kubernetes import GPU, GPUS, NODE
@@ -14,6 +17,7 @@ from rayscaler_e2e.wait import allowed, wait_until
 POLL = 0.3
 GRACE_SECONDS = 30
 SIGKILLED = 137
+GIB = 1 << 30
 
 
 def started(ray, group, **how):
@@ -34,6 +38,11 @@ def replaced(found, program, old, seconds=120):
     (now,) = program.call("alive", seconds, name="work")
     assert now != old
     wait_until(lambda: found.replicas() == {"first": 1} and names(found.pods(alive=False)) == [now], 90, "one worker", POLL)
+
+
+def condition(node, name):
+    conditions = node.admin.of("nodes").get(NODE)["status"]["conditions"]
+    return next(one["status"] for one in conditions if one["type"] == name)
 
 
 def cordoned(node):
@@ -154,6 +163,53 @@ def test_eviction_for_its_disk(node, ray):
         program.end()
 
 
+def usage(node):
+    """As the kubelet measures it; nothing while it starts."""
+    try:
+        return node.admin.call("GET", f"/api/v1/nodes/{NODE}/proxy/stats/summary")
+    except ApiError:
+        return {"pods": []}
+
+
+@contextlib.contextmanager
+def kubelet_with(node, **settings):
+    """The kubelet with other settings, started again before and afterwards."""
+    path = node.state / "etc/kubelet.json"
+    before = path.read_text()
+    path.write_text(json.dumps({**json.loads(before), **settings}))
+    try:
+        with node.away("kubelet"):
+            pass
+        # Pods whose usage it does not know yet are the first that it evicts.
+        known = lambda: {one["podRef"]["name"] for one in usage(node)["pods"] if one.get("memory", {}).get("workingSetBytes")}
+        wait_until(lambda: names(node.admin.of("pods", "").items()) == sorted(known()), 90, "the usage of all Pods", POLL)
+        yield
+    finally:
+        path.write_text(before)
+        with node.away("kubelet"):
+            pass
+        wait_until(lambda: condition(node, "MemoryPressure") == "False", 120, "a Node with enough memory", POLL)
+
+
+@pytest.mark.test_all
+def test_eviction_for_memory(node, ray):
+    """The Node's memory ends, and the kubelet evicts the worker that took it, as the head needs no more than it requests:
+    the kubelet's own words are the cause."""
+    free = usage(node)["node"]["memory"]["availableBytes"]
+    group = clusters.group("first", resource="work")
+    group["template"]["spec"]["containers"][0]["resources"]["limits"].pop("memory")
+    found, program, worker = started(ray, group, head_memory="2Gi")
+    hard = {"nodefs.available": "1%", "imagefs.available": "1%", "memory.available": str(free - 2 * GIB)}
+    with program, kubelet_with(node, evictionHard=hard, evictionPressureTransitionPeriod="5s"):
+        # Slowly, as the kubelet judges by usages that are up to 15 s old.
+        taken = "nohup python3 -c \"import time; taken = [time.sleep(1) or b'1' * 2**26 for _ in range(64)]; time.sleep(600)\" > /dev/null 2>&1 &"
+        words = ("exec", "-n", found.namespace, worker, "-c", "ray-worker", "--", "sh", "-c", taken)
+        wait_until(lambda: node.kubectl.run(*words, status=None).returncode == 0, 60, "the kubelet to know the worker", POLL)
+        wait_until(lambda: "The node was low on resource: memory" in found.said(), 150, "the cause", POLL)
+        replaced(found, program, worker)
+        program.end()
+
+
 @pytest.mark.test_all
 def test_a_worker_that_cannot_end(node, ray):
     """Its finalizer keeps the Pod: KubeRay leaves the group alone, so another group serves the demand."""
@@ -183,18 +239,13 @@ def test_a_node_that_is_not_ready(node, ray):
     """Its kubelet does not answer for longer than the node controller waits: the busy worker is neither ended nor
     replaced, and the state names the Node; afterwards everything is as before."""
     found, program, worker = started(ray, clusters.group("first", resource="work", maxReplicas=2), idle_seconds=10)
-
-    def is_ready():
-        conditions = node.admin.of("nodes").get(NODE)["status"]["conditions"]
-        return next(one["status"] for one in conditions if one["type"] == "Ready") == "True"
-
     with program:
         with node.away("kubelet"):
-            wait_until(lambda: not is_ready(), 120, "the Node to be NotReady", POLL)
+            wait_until(lambda: condition(node, "Ready") != "True", 120, "the Node to be NotReady", POLL)
             wait_until(lambda: "condition Ready" in found.said(), 30, "the state of the worker", POLL)
             hold(lambda: found.replicas() == {"first": 1} and names(found.pods()) == [worker], 15, "the busy worker stays")
             assert program.call("alive", name="work") == [worker]
-        wait_until(is_ready, 60, "the Node to be Ready", POLL)
+        wait_until(lambda: condition(node, "Ready") == "True", 60, "the Node to be Ready", POLL)
         wait_until(lambda: names(found.ready()) == [worker], 60, "the worker to be ready", POLL)
         assert program.call("alive", name="work") == [worker]
         program.end()

@@ -35,7 +35,7 @@ def group(name: str, gpus: int = 0, *, resource: str = "", image: str = RAY, pod
     return made
 
 
-def cluster(name: str, groups: List[Object], *, sidecar: bool = False, v2: bool = True, idle_seconds: int = 15, **autoscaler: Any) -> Object:
+def cluster(name: str, groups: List[Object], *, sidecar: bool = False, v2: bool = True, idle_seconds: int = 15, head_memory: str = "512Mi", **autoscaler: Any) -> Object:
     """``sidecar``: the product's image answers KubeRay's own command line. Without ``v2`` a worker that fails is started
     again in its Pod."""
     made = _manifest()
@@ -52,6 +52,7 @@ def cluster(name: str, groups: List[Object], *, sidecar: bool = False, v2: bool 
     head["volumes"] = [{"name": "programs", "hostPath": {"path": f"/etc/kubernetes{PROGRAMS}"}}]
     head["containers"][0]["volumeMounts"] = [{"name": "programs", "mountPath": PROGRAMS}]
     head["containers"][0]["env"] = _env()
+    head["containers"][0]["resources"]["requests"]["memory"] = head_memory
     return made
 
 

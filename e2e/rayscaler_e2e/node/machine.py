@@ -30,11 +30,31 @@ WRITTEN = ("upper", "work", "root", "containerd", "kubelet", "etcd", "etc")
 CLONE_NEWNET = 0x40000000
 
 
-class Machine:
+class Entered:
+    """The machine that runs with its files in ``state``, from whichever process."""
+
+    def __init__(self, state: Path):
+        self.state, self.etc = state, state / "etc"
+        self.pid = int((self.etc / "entered").read_text()) if (self.etc / "entered").exists() else 0
+
+    def words(self, *command: object) -> List[str]:
+        """The command that runs ``command`` on this machine."""
+        return ["nsenter", "--target", str(self.pid), *NAMESPACES, "--", *map(str, command)]
+
+    def run(self, *command: object, seconds: float = 120) -> str:
+        done = subprocess.run(
+            self.words(*command), capture_output=True, text=True, timeout=seconds, check=False, env=ENV, stdin=subprocess.DEVNULL
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"{command[0]} ended with status {done.returncode}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+
+class Machine(Entered):
     """``root``, ``pause``: as e2e/setup-node.sh makes them; ``programs``: the directory of Kubernetes' programs."""
 
     def __init__(self, state: Path, root: Path, pause: Path, programs: Path, cpus: int):
-        self.state, self.etc = state, state / "etc"
+        super().__init__(state)
         self.cgroup = cgroup_name(state)
         state.mkdir(parents=True, exist_ok=True)
         self._lock = (state / "lock").open("w")
@@ -66,10 +86,6 @@ class Machine:
     def log(self, name: str) -> Path:
         return self.state / "logs" / f"{name}.log"
 
-    def words(self, *command: object) -> List[str]:
-        """The command that runs ``command`` on this machine."""
-        return ["nsenter", "--target", str(self.pid), *NAMESPACES, "--", *map(str, command)]
-
     def spawn(self, name: str, *command: object) -> Process:
         """Ahead of other work of the machine: what waits for a node has deadlines, and a node at rest needs little."""
         return Process(name, ["nice", "-n", "-10", *self.words(*command)], self.log(name), ENV)
@@ -79,14 +95,6 @@ class Machine:
         for pid in children(process.pid):
             os.kill(pid, signal.SIGTERM)
         wait_until(lambda: not process.running(), 20, f"{process.name} to end")
-
-    def run(self, *command: object, seconds: float = 120) -> str:
-        done = subprocess.run(
-            self.words(*command), capture_output=True, text=True, timeout=seconds, check=False, env=ENV, stdin=subprocess.DEVNULL
-        )
-        if done.returncode != 0:
-            raise RuntimeError(f"{command[0]} ended with status {done.returncode}: {done.stdout}{done.stderr}")
-        return done.stdout
 
     def relay(self, port: int) -> str:
         """An address on loopback outside, from which connections are carried to ``port`` of the machine."""
