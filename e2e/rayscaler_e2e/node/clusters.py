@@ -11,7 +11,7 @@ from .images import RAY
 
 Object = Dict[str, Any]
 MANIFEST = paths.MANIFESTS / "node-raycluster.yaml"
-# Where the programs of a test are in the head Pod, and on the Node.
+# Where the programs of a test are in all Pods, and on the Node.
 PROGRAMS = "/programs"
 
 
@@ -49,8 +49,9 @@ def cluster(name: str, groups: List[Object], *, sidecar: bool = False, v2: bool 
         options["resources"] = {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"cpu": "500m", "memory": "256Mi"}}
     options.update(idleTimeoutSeconds=idle_seconds, **autoscaler)
     head = made["spec"]["headGroupSpec"]["template"]["spec"]
-    head["volumes"] = [{"name": "programs", "hostPath": {"path": f"/etc/kubernetes{PROGRAMS}"}}]
-    head["containers"][0]["volumeMounts"] = [{"name": "programs", "mountPath": PROGRAMS}]
+    for pod in (head, *(group["template"]["spec"] for group in groups)):
+        pod["volumes"] = [{"name": "programs", "hostPath": {"path": f"/etc/kubernetes{PROGRAMS}"}}]
+        pod["containers"][0]["volumeMounts"] = [{"name": "programs", "mountPath": PROGRAMS}]
     head["containers"][0]["env"] = _env()
     head["containers"][0]["resources"]["requests"]["memory"] = head_memory
     return made
