@@ -60,6 +60,9 @@ BENCH ?=
 bench-reaction: $(PROGRAMS)
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_reaction.py $(BENCH)
+## bench-answer: from .remote() to an actor's first answer in a real Pod, both autoscalers, on the node of `make node`
+bench-answer: $(PROGRAMS)
+	@$(PYTHON) e2e/bench_answer.py $(BENCH)
 ## bench-head: CPU that reading costs a real Ray head of 1, 100 and 1,000 nodes; BENCH="--rounds 5"
 bench-head: $(PROGRAMS)
 	@e2e/setup-apiserver.sh

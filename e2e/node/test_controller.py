@@ -1,14 +1,19 @@
 """The controller's own Pods under a real kubelet."""
 
+from datetime import datetime
+
 import pytest
 
 from rayscaler_e2e.kuberay_pod import is_ready
+from rayscaler_e2e.node import clusters
 from rayscaler_e2e.node.install import HOME
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
 POLL = 0.5
 MOST_BYTES = 64 << 20
+CLUSTERS = 50
+SUMMARY = "/api/v1/nodes/node1/proxy/stats/summary"
 
 
 def pods(node):
@@ -17,6 +22,14 @@ def pods(node):
 
 def holder(node):
     return node.admin.of("leases", HOME).get("rayscaler")["spec"].get("holderIdentity")
+
+
+def used(node):
+    """The most memory of a Pod of the controller in bytes, the CPU time of both in seconds, and when the kubelet read it."""
+    found = [pod["containers"][0] for pod in node.admin.call("GET", SUMMARY)["pods"] if pod["podRef"]["namespace"] == HOME]
+    seconds = sum(one["cpu"]["usageCoreNanoSeconds"] for one in found) / 1e9
+    at = max(datetime.fromisoformat(one["cpu"]["time"].replace("Z", "+00:00")).timestamp() for one in found)
+    return max(one["memory"]["workingSetBytes"] for one in found), seconds, at
 
 
 def test_both_are_ready_and_one_leads(node):
@@ -31,12 +44,37 @@ def test_both_are_ready_and_one_leads(node):
 
 def test_memory_at_rest(node):
     """Of the container's cgroup, which the kubelet reports."""
-    used = {}
-    for pod in node.admin.call("GET", "/api/v1/nodes/node1/proxy/stats/summary")["pods"]:
-        if pod["podRef"]["namespace"] == HOME:
-            used[pod["podRef"]["name"]] = pod["containers"][0]["memory"]["workingSetBytes"]
-    print(used)
-    assert len(used) >= 2 and all(amount < MOST_BYTES for amount in used.values()), used
+    memory, _, _ = used(node)
+    print(f"{memory / 2**20:.1f} MiB")
+    assert memory < MOST_BYTES
+
+
+@pytest.mark.test_all
+def test_fifty_clusters_at_rest(node, ray, place):
+    """Each with a head Pod of its own, whose port leads to one real head."""
+    real = ray(clusters.cluster("real", [clusters.group("first", resource="work")]))
+    address = real.head()["status"]["podIP"]
+    probe = {"tcpSocket": {"port": 6379}, "periodSeconds": 5, "failureThreshold": 60}
+    command = ["python3", "-S", f"{clusters.PROGRAMS}/forward.py", address, "6379"]
+    small = {"requests": {"cpu": "1m", "memory": "16Mi"}, "limits": {"memory": "64Mi"}}
+    for number in range(CLUSTERS - 1):
+        made = clusters.cluster(f"c{number}", [clusters.group("first", resource="work")])
+        made["metadata"]["annotations"] = {"ray.io/overwrite-container-cmd": "true"}
+        spec = made["spec"]["headGroupSpec"]["template"]["spec"]
+        spec["containers"][0].update(command=command, args=[], resources=small, readinessProbe=probe, livenessProbe=probe)
+        ray(made, wait=False)
+
+    def scaled():
+        found = node.admin.of("rayclusterautoscalers", place).items()
+        return CLUSTERS == sum(
+            one["type"] == "ScalingActive" and one["status"] == "True" for each in found for one in each.get("status", {}).get("conditions", [])
+        )
+
+    wait_until(scaled, 300, f"{CLUSTERS} RayClusters to be scaled", POLL)
+    _, seconds, at = used(node)
+    memory, after, until = wait_until(lambda: used(node)[2] > at + 30 and used(node), 90, "30 s at rest", POLL)
+    print(f"{CLUSTERS} RayClusters at rest: {memory / 2**20:.1f} MiB, {100 * (after - seconds) / (until - at):.2f} % of a core")
+    assert memory < MOST_BYTES
 
 
 @pytest.mark.test_all

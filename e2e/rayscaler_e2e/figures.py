@@ -1,4 +1,4 @@
-"""docs/figures.json: what `make bench-reaction BENCH=--write` measured, and the pages that show it.
+"""docs/figures.json: what `make bench-reaction` and `make bench-answer` measured with BENCH=--write, and the pages that show it.
 
 Rows of tables in README.md and docs/ whose first cell is a key of "rows" have its values, and the text of "report" is
 a block of docs/internals/performance.md. `make lint-names` refuses a page that differs.
@@ -8,7 +8,7 @@ a block of docs/internals/performance.md. `make lint-names` refuses a page that 
 
 import json
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 from . import paths
 
@@ -45,9 +45,13 @@ def write_pages() -> None:
         path.write_text(with_report(text, made["first"], made["report"]) if path == REPORT else text)
 
 
-def record(rows: Dict[str, List[str]], report: List[str]) -> None:
-    first = " ".join(report[0].split()[:3])
-    FILE.write_text(json.dumps({"first": first, "rows": rows, "report": report}, indent=1) + "\n")
+def record(rows: Dict[str, List[str]], report: Optional[List[str]] = None) -> None:
+    """``rows``: in place of those of the same names; ``report``: in place of the one before."""
+    made: Dict[str, Any] = json.loads(FILE.read_text())
+    made["rows"].update(rows)
+    if report:
+        made.update(first=" ".join(report[0].split()[:3]), report=report)
+    FILE.write_text(json.dumps(made, indent=1) + "\n")
     write_pages()
 
 

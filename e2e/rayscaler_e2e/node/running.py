@@ -48,7 +48,8 @@ class RunningNode:
         self.helm = Tool("helm", self.kubeconfig, self.state / "home")
         programs = self.state / f"etc{clusters.PROGRAMS}"
         programs.mkdir(exist_ok=True)
-        shutil.copy(paths.E2E / "rayscaler_e2e/ray_driver.py", programs)
+        for name in ("ray_driver.py", "forward.py"):
+            shutil.copy(paths.E2E / "rayscaler_e2e" / name, programs)
 
     def _start(self, log: Path, *flags: str) -> None:
         (self.state / READY).unlink(missing_ok=True)
