@@ -90,3 +90,20 @@ def test_api_server_away(node):
     for pod in pods(node):
         restarts = pod["status"]["containerStatuses"][0]["restartCount"] - before[pod["metadata"]["name"]]
         assert restarts <= 1, (pod["metadata"]["name"], restarts)
+
+
+@pytest.mark.test_all
+def test_both_pods_end_at_once(node, ray):
+    """Without a grace period, beside a busy worker: two others are ready, one leads, the worker stays, new demand is served."""
+    found = ray(clusters.cluster("demo", [clusters.group("first", resource="work", maxReplicas=2)]))
+    with found.program() as program:
+        program.actors(1, "busy", resources={"work": 1}, num_cpus=0)
+        (busy,) = program.ready("busy", 120)
+        before = {pod["metadata"]["name"] for pod in pods(node)}
+        node.kubectl.run("delete", "pods", "-n", HOME, "--grace-period=0", "--force", *before)
+        program.actors(1, "new", resources={"work": 1}, num_cpus=0)
+        assert program.ready("new", 180) != [busy]
+        now = wait_until(lambda: len(pods(node)) == 2 and all(map(is_ready, pods(node))) and pods(node), 60, "both Pods", POLL)
+        assert not before & {pod["metadata"]["name"] for pod in now}
+        assert program.call("alive", name="busy") == [busy]
+        program.end()
