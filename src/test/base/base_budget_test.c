@@ -174,7 +174,7 @@ static void store_in_random_order(uint64_t *state, const size_t *demands)
 	}
 }
 
-/* What a namespace has for certain, in whatever order objects come: 1/BUDGET_SMALL of the limit, for as many as
+/* A namespace has for certain, in whatever order objects come: 1/BUDGET_SMALL of the limit, for as many as
  * the spared part has room for. Above that the order decides, and no rule that never takes memory back can do
  * without: the first one does not know whether others come. */
 static void test_parts_in_any_order(void **state)

@@ -46,7 +46,7 @@ struct pool_group {
 	bool outside;
 };
 
-/* What the pools need to know of a RayCluster's templates: it costs as much as they are long, so it is made off
+/* The part of a RayCluster's templates that pools need: it costs as much as they are long, so it is made off
  * the loop and kept (feature/pools/ctl/pool_derived). */
 struct pool_groups {
 	struct pool_group *list;

@@ -1,4 +1,4 @@
-/* What the pools need to know of a RayCluster's templates (pool_groups): made once for each generation of it,
+/* The part of a RayCluster's templates that pools need (pool_groups): made once for each generation of it,
  * for other pools, and for other devices if it claims some. For an object that is not small on a thread of the
  * pool, so that the loop never reads templates whose length a tenant chooses; until then nothing is known of the
  * RayCluster, which counts as one that cannot be read. Charged to the objects of its namespace. */
