@@ -108,3 +108,12 @@ def test_every_switch_shown_reserves_little():
             assert set(block.get("resources", {})) == {"requests", "limits"}, f"{path}: {block}"
             parks = "image" not in block and (block["command"], block["args"]) == (["timeout"], ["infinity", "sleep", "infinity"])
             assert parks or path == "docs/KUBERAY.md", f"{path}: {block}"
+
+
+def test_the_changelog_says_each_change_once():
+    """Two entries that begin alike are one that was changed before the release."""
+    text = (paths.ROOT / "CHANGELOG.md").read_text()
+    entries = [" ".join(one[2:].split()) for one in re.split(r"\n(?=\* )", text) if one.startswith("* ")]
+    begins = [one[:30] for one in entries]
+    assert len(entries) > 20
+    assert not {one for one in begins if begins.count(one) > 1}
