@@ -217,6 +217,8 @@ bool pod_has_ended(const struct pod *pod)
 struct pod_status pod_status_read(const struct pod *pod, struct arena *arena)
 {
 	struct found found = find(pod);
+	const struct condition *target =
+		condition_find(pod->conditions, pod->condition_count, "DisruptionTarget");
 	const struct container_end *end = found.status ? end_of(found.status) : NULL;
 	struct pod_status ret = { .outlook = found.outlook,
 				  .failed = found.status || pod_has_ended(pod),
@@ -227,9 +229,11 @@ struct pod_status pod_status_read(const struct pod *pod, struct arena *arena)
 	if (!pod_has_ended(pod))
 		return ret;
 	ret.outlook = POD_ENDED;
-	/* Its own reason says why the kubelet ended the containers. */
+	/* Its own reason says why the kubelet ended the containers; the condition says why it was asked to. */
 	if (pod->reason[0] != '\0' || pod->message[0] != '\0')
 		ret.text = and_message(arena, pod->reason, pod->message);
+	else if (target && strcmp(target->status, "True") == 0 && target->reason[0] != '\0')
+		ret.text = and_message(arena, target->reason, target->message);
 	ret.text = and_message(arena, pod->phase, ret.text);
 	return ret;
 }
