@@ -98,6 +98,9 @@ MUTANTS = [
     Mutant(ASKS, "now >= unconfirmed_after(asks);", "false;", LOCKS, "FAILED"),
     Mutant(ASKS, "if (!launched_any) {", "if (true) {", LOCKS, "FAILED"),
     Mutant(POOLS, "if (!scaled && !entry->unreadable && entry->asks.value)", "if (false)", "ctl_pools_test", "FAILED"),
+    Mutant(POOLS, "asks->rests_until > 0 || asks->held_since != 0 ||", "asks->rests_until > 0 ||", "ctl_pools_test", "FAILED"),
+    Mutant(ASKS, '\tFIELD_INTEGER(struct pool_ask_part, replicas, "replicas"),\n', "", "ctl_pools_test", "FAILED"),
+    Mutant(POOLS, ".small = !source->large ||", ".small = true ||", "ctl_pools_test", "FAILED"),
     # ---- the caller in random worlds
     Mutant(WORK, "account->queue->priority > owner->queue->priority ||", "false ||", WORLDS, "law 7"),
     Mutant(SHARE, "ret_key->by[1] = worker->needed;", "ret_key->by[1] = !worker->needed;", WORLDS, "law 9"),
