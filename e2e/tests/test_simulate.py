@@ -77,7 +77,16 @@ def test_two_teams_have_a_cluster_of_one_name(work_dir):
     assert twice.returncode == 1 and "RayCluster train is there twice; rename or remove one" in twice.stderr
 
 
-@pytest.mark.parametrize("kind, path", [("RayCluster", []), ("RayJob", ["rayClusterSpec"]), ("RayService", ["rayClusterConfig"])])
+# Kinds with a RayCluster in them, and where.
+KINDS = [
+    ("RayCluster", []),
+    ("RayJob", ["rayClusterSpec"]),
+    ("RayService", ["rayClusterConfig"]),
+    ("RayCronJob", ["jobTemplate", "rayClusterSpec"]),
+]
+
+
+@pytest.mark.parametrize("kind, path", KINDS)
 def test_correct_objects_are_simulated(tmp_path, kind, path):
     """A name that the API server makes, and a claim template of another file, which is a note beside the result."""
     for name, claim, note in (

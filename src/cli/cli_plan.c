@@ -55,7 +55,7 @@ static void explain_kind(const struct buf *text, const char *name, struct err *e
 						   .elements = 10000000 };
 	struct err unread;
 	struct json_reader reader = { .arena = &arena, .err = &unread };
-	static const char *const checked[] = { "RayCluster", "RayJob", "RayService" };
+	static const char *const checked[] = { "RayCluster", "RayJob", "RayService", "RayCronJob" };
 	struct json_at root;
 	const char *kind, *version;
 

@@ -112,7 +112,7 @@ struct cluster_set *cluster_set_copy(const struct cluster_set *set)
 
 /* ---- files ---- */
 
-/* Of a RayJob or RayService: a RayCluster with its name. */
+/* Of a RayJob, RayCronJob or RayService: a RayCluster with its name. */
 static struct cJSON *cluster_within(const struct json_at *root, const struct json_at *spec)
 {
 	AUTO(buf_done) struct buf text;
@@ -158,8 +158,12 @@ static void add_cluster(struct cluster_set *set, struct cJSON *tree)
 static int add_object(struct cluster_set *set, const struct json_at *at, struct err *err)
 {
 	static const struct {
-		const char *kind, *member;
-	} parents[] = { { "RayJob", "rayClusterSpec" }, { "RayService", "rayClusterConfig" } };
+		const char *kind, *template, *member;
+	} parents[] = {
+		{ "RayJob", NULL, "rayClusterSpec" },
+		{ "RayService", NULL, "rayClusterConfig" },
+		{ "RayCronJob", "jobTemplate", "rayClusterSpec" },
+	};
 	struct json_at kind = json_member(at, "kind"), spec = json_member(at, "spec");
 	const char *text = json_type(&kind) == JSON_STRING ? json_text_value(&kind) : "";
 
@@ -178,7 +182,9 @@ static int add_object(struct cluster_set *set, const struct json_at *at, struct 
 		if (strcmp(text, kinds[k].kind) == 0)
 			VEC_PUSH(&set->arena, &set->objects[k], json_copy(at->json));
 	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
-		struct json_at inner = json_member(&spec, parents[i].member);
+		struct json_at of = parents[i].template ? json_member(&spec, parents[i].template) :
+							  spec;
+		struct json_at inner = json_member(&of, parents[i].member);
 
 		if (strcmp(text, parents[i].kind) == 0 && json_type(&inner) == JSON_OBJECT)
 			add_cluster(set, cluster_within(at, &inner));

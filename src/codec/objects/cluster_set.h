@@ -39,7 +39,7 @@ struct cluster_set *cluster_set_new(void);
 void cluster_set_free(struct cluster_set *set); /* NULL is fine */
 struct cluster_set *cluster_set_copy(const struct cluster_set *set);
 
-/* Adds the RayClusters, also those in a RayJob or a RayService, RayClusterAutoscalers,
+/* Adds the RayClusters, also those in a RayJob, RayCronJob or RayService, RayClusterAutoscalers,
  * Namespaces, PodStarts and objects that a feature reads of a text with YAML documents or lists; other
  * objects are ignored, a document with pools or prices is refused. -1 with line and column, or the path. */
 int cluster_set_add(struct cluster_set *set, const char *text, size_t size, struct err *err);

@@ -80,6 +80,20 @@ static void objects_of_files_are_found(void **state)
 	assert_string_equal(fixture.setups[2].cluster.name, "c");
 }
 
+static void a_cron_job_has_a_raycluster(void **state)
+{
+	AUTO(fixture_done) struct fixture fixture = { .set = cluster_set_new() };
+
+	(void)state;
+	add(&fixture,
+	    "{kind: RayCronJob, metadata: {name: d}, spec: {jobTemplate:\n"
+	    "  {rayClusterSpec: {workerGroupSpecs: [{groupName: gpu, maxReplicas: 4}]}}}}\n");
+	decode(&fixture);
+	assert_int_equal(fixture.count, 1);
+	assert_string_equal(fixture.setups[0].cluster.name, "d");
+	assert_int_equal(fixture.setups[0].cluster.groups[0].max_replicas, 4);
+}
+
 /* The API server makes these names; claims of the files count as devices. */
 /* labels_value searches a sorted list. */
 static void a_namespace_has_all_of_its_labels(void **state)
@@ -286,6 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(objects_of_files_are_found),
+		cmocka_unit_test(a_cron_job_has_a_raycluster),
 		cmocka_unit_test(a_namespace_has_all_of_its_labels),
 		cmocka_unit_test(generated_names_and_claims),
 		cmocka_unit_test(a_path_changes_every_object_that_has_it),
