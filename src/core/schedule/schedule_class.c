@@ -31,6 +31,19 @@ static int compare_members(const void *a, const void *b, void *run)
 	return member_before(run, second, first) ? -1 : 1;
 }
 
+/* Most are in this order, as they were listed. */
+static void sort_members(struct schedule_run *run, struct schedule_class *class)
+{
+	const uint32_t *members = class->members.at;
+
+	for (size_t i = 1; i < class->members.count; i++)
+		if (!member_before(run, members[i], members[i - 1])) {
+			qsort_r(class->members.at, class->members.count, sizeof(uint32_t),
+				compare_members, run);
+			return;
+		}
+}
+
 static struct schedule_class *class_of(struct schedule_run *run, uint32_t state)
 {
 	while (run->classes.at.count <= state)
@@ -258,12 +271,14 @@ struct schedule_needs {
 	size_t shapes;      /* that need it */
 };
 
-static void add_needs(struct schedule_needs *needs, const struct schedule_shape *shape)
+static void add_needs(struct schedule_run *run, const struct schedule_shape *shape)
 {
 	for (uint32_t i = 0; i < shape->need_count; i++) {
 		int64_t amount = shape->needs[i].amount, units;
-		struct schedule_needs *own = &needs[shape->needs[i].name];
+		struct schedule_needs *own = &run->classes.needs[shape->needs[i].name];
 
+		if (!own->shapes)
+			VEC_PUSH(run->scratch, &run->classes.names, shape->needs[i].name);
 		if (!own->shapes++ || amount < own->least)
 			own->least = amount;
 		if (__builtin_mul_overflow(amount, shape->count, &units) ||
@@ -283,8 +298,11 @@ void schedule_classes_begin(struct schedule_run *run, bool lasting)
 		classes->needs = arena_array(run->scratch, names, sizeof(*classes->needs));
 		classes->most = arena_array(run->scratch, names, sizeof(*classes->most));
 	}
-	memset(classes->needs, 0, names * sizeof(*classes->needs));
-	memset(classes->most, 0, names * sizeof(*classes->most));
+	VEC_EACH(const uint32_t, name, &classes->names) {
+		classes->needs[*name] = (struct schedule_needs){ .shapes = 0 };
+		classes->most[*name] = 0;
+	}
+	classes->names.count = 0;
 }
 
 void schedule_classes_need(struct schedule_run *run, const struct schedule_requests *requests)
@@ -296,7 +314,7 @@ void schedule_classes_need(struct schedule_run *run, const struct schedule_reque
 		if (shape->impossible)
 			continue;
 		classes->shapes++;
-		add_needs(classes->needs, shape);
+		add_needs(run, shape);
 	}
 	for (size_t j = 0; j < requests->names.count; j++) {
 		uint32_t name = requests->names.at[j];
@@ -314,12 +332,12 @@ static void find_common(struct schedule_run *run)
 	struct schedule_classes *classes = &run->classes;
 
 	classes->common.count = 0;
-	for (uint32_t i = 0; i < run->words.name_count; i++) {
-		const struct schedule_needs *own = &classes->needs[i];
+	VEC_EACH(const uint32_t, name, &classes->names) {
+		const struct schedule_needs *own = &classes->needs[*name];
 
-		if (own->shapes && own->shapes == classes->shapes)
+		if (own->shapes == classes->shapes)
 			VEC_PUSH(run->scratch, &classes->common,
-				 ((struct schedule_need){ i, own->least }));
+				 ((struct schedule_need){ *name, own->least }));
 	}
 }
 
@@ -391,19 +409,19 @@ void schedule_classes_make(struct schedule_run *run)
 	classes->at.count = 0;
 	make_rankings(run);
 	find_common(run);
-	for (size_t i = 0; i < run->order.count; i++) {
-		struct schedule_class *class = class_of(run, run->nodes.at[run->order.at[i]].state);
+	for (size_t i = run->order.count; i > 0; i--) {
+		uint32_t node = run->order.at[i - 1];
+		struct schedule_class *class = class_of(run, run->nodes.at[node].state);
 
-		read_member(run, class, run->order.at[i]);
-		VEC_PUSH(run->scratch, &class->members, run->order.at[i]);
+		read_member(run, class, node);
+		VEC_PUSH(run->scratch, &class->members, node);
 	}
 	for (uint32_t i = 0; i < classes->at.count; i++) {
 		struct schedule_class *class = &classes->at.at[i];
 
 		if (!class->members.count)
 			continue;
-		qsort_r(class->members.at, class->members.count, sizeof(uint32_t), compare_members,
-			run);
+		sort_members(run, class);
 		if (is_spent(run, i))
 			continue;
 		class->ranked = true;

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "core/schedule/schedule_try.h"
 
 static const struct schedule_size *size_of(const struct schedule_run *run, uint32_t node)
@@ -173,5 +174,8 @@ void schedule_resize_keep(struct schedule_try *try)
 	for (size_t i = 0; i < run->order.count; i++)
 		if (size_of(run, list[i]) && !taken[list[i]])
 			after[count++] = list[i];
+	CHECK(count == run->order.count);
+	memcpy(run->order.at, after,
+	       count * sizeof(*after)); /* so that the next try need not sort it */
 	schedule_order_keep(run, try->requests, after, count);
 }

@@ -154,23 +154,46 @@ static void read_templates(struct schedule_run *run)
 	}
 }
 
+static bool is_same_list(const struct resources *a, const struct resources *b)
+{
+	return a->at == b->at && a->count == b->count;
+}
+
+/* Whether the node before was read from the same amounts: starting workers of a group have those of its type. */
+static bool is_read(const struct schedule_reading *last, const struct schedule_reading *own)
+{
+	return last->known && is_same_list(&last->total, &own->total) &&
+	       is_same_list(&last->available, &own->available) &&
+	       last->state.type == own->state.type && last->state.labels == own->state.labels &&
+	       last->state.running == own->state.running && last->state.head == own->state.head &&
+	       last->state.registered == own->state.registered;
+}
+
 /* Its state and rest in the source, without placements. */
 static void read_node(struct schedule_run *run, uint32_t index)
 {
 	struct schedule_work *work = &run->nodes.at[index];
 	const struct schedule_node *node = schedule_run_given(run, index);
-	struct schedule_state state = { .type = SCHEDULE_ID_NONE, .labels = work->labels };
-	struct resources total, available;
+	struct schedule_reading own = {
+		.known = true,
+		.state = { .type = SCHEDULE_ID_NONE, .labels = work->labels },
+	};
 
 	if (work->result.type != SCHEDULE_NO_INDEX)
-		state.type = (uint32_t)work->result.type;
+		own.state.type = (uint32_t)work->result.type;
 	if (node) {
-		state.running = node->running;
-		state.head = node->head;
-		state.registered = node->registered;
+		own.state.running = node->running;
+		own.state.head = node->head;
+		own.state.registered = node->registered;
 	}
-	schedule_run_amounts(run, index, work->result.resized, &total, &available);
-	work->state = schedule_state_of(&run->states, state, &total, &available, &work->rest);
+	schedule_run_amounts(run, index, work->result.resized, &own.total, &own.available);
+	if (!is_read(&run->last_reading, &own)) {
+		own.id = schedule_state_of(&run->states, own.state, &own.total, &own.available,
+					   &own.rest);
+		run->last_reading = own;
+	}
+	work->state = run->last_reading.id;
+	work->rest = run->last_reading.rest;
 }
 
 /* The same by its totals. */
@@ -378,8 +401,16 @@ static int compare_nodes(const void *a, const void *b, void *run)
 	return schedule_order_before(run, first, second) ? -1 : first != second;
 }
 
+static bool is_ordered(struct schedule_run *run, const uint32_t *nodes, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (!schedule_order_before(run, nodes[i - 1], nodes[i]))
+			return false;
+	return true;
+}
+
 void schedule_order_sort(struct schedule_run *run, uint32_t *nodes, size_t count)
 {
-	if (run->kept.count && count > 1)
+	if (run->kept.count && !is_ordered(run, nodes, count))
 		qsort_r(nodes, count, sizeof(*nodes), compare_nodes, run);
 }

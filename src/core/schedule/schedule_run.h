@@ -106,6 +106,7 @@ struct schedule_classes {
 	size_t *ranking_of;               /* by label; 0: none */
 	bool lasting;                     /* they are kept up to date from try to try */
 	struct schedule_needs *needs;     /* by name, of the lists that were read */
+	VEC(uint32_t) names;              /* that these need */
 	size_t shapes;                    /* in them */
 	VEC(struct schedule_need) common; /* the minimum need over all shapes of the gangs */
 	int64_t *most;                    /* by name: the maximum need of a list of the gangs */
@@ -170,6 +171,14 @@ struct schedule_template {
 	uint64_t stamp;
 };
 
+/* The node that was read last. */
+struct schedule_reading {
+	bool known;
+	struct schedule_state state; /* what is not read from the amounts */
+	struct resources total, available;
+	uint32_t id, rest; /* of the state */
+};
+
 struct schedule_run {
 	const struct schedule_problem *problem;
 	struct schedule_policy policy;
@@ -196,6 +205,7 @@ struct schedule_run {
 	bool totals;     /* of the source that is placed now */
 	bool within_use; /* likewise, of a constraint */
 	int64_t use_budget;
+	struct schedule_reading last_reading;
 	int64_t *type_nodes; /* by type: nodes in the list, also leaving ones (trap T6) */
 	int64_t *launches;   /* by type */
 	int64_t budget;      /* GPU capacity that may still be added; INT64_MAX: no limit */
