@@ -12,13 +12,13 @@
  * as well: its exponent, by the number of values in the lists, of all three and of the last two, may be
  * EXPONENT_MAX. Of a decision that is the exponent under Ray's packing: the search for cheaper launches begins at some
  * size and ends by its own limits, so beside that it may take SEARCH_COST_MAX times BASE_BLOCKS. A list that does not decode at a size has a limit, and is measured at the largest size that
- * does. A pair is not measured when one of its lists alone is above its aim. A decision of a costly product may
+ * does. A pair is not measured when one of its lists alone takes twice COST_MAX at the size of a pair. A decision of a costly product may
  * take at most BLOCKS_OF_UNIT_MAX for each unit that it counts itself, or else it has work that no budget ends.
  *
  * Exit status 1: a product is above an aim and is not a row of --known, or is above the numbers of its row or the
  * memory, or a row is no longer above, so that the file only shrinks. --part K/N: the Kth of N parts of lists and pairs. --alone: no
- * pairs. --print-pairs: a pair that is above is printed, and fails only above PRINTED_COST_MAX times BASE_BLOCKS or
- * the memory, or if it was ended. --only WORD: lists and pairs with that text, =WORD: the one. */
+ * pairs. --print-pairs: a pair that is above is printed, and fails only above PRINTED_COST_MAX times BASE_BLOCKS under
+ * Ray's packing or the memory, or if it was ended. --only WORD: lists and pairs with that text, =WORD: the one. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -52,8 +52,9 @@
 #define EXPONENT_MAX 1.4
 #define MEMORY_MAX_MIB 80.0
 #define PRINTED_COST_MAX 1000.0
+#define DEAR_LIST_COST (2 * COST_MAX)
 #define BLOCKS_OF_UNIT_MAX 60.0
-#define CPU_SECONDS_MAX 60
+#define CPU_SECONDS_MAX 120
 #define ADDRESSES_MAX ((rlim_t)4 << 30)
 #define JOBS_MAX 64
 #define ONLY_MAX 8
@@ -98,7 +99,7 @@ struct known_row {
 	bool measured, above;
 };
 
-/* Of a pair that is only printed. */
+/* Of a pair that is only printed: under Ray's packing. */
 static const struct known_row printed_row = { .blocks_max = PRINTED_COST_MAX * BASE_BLOCKS };
 
 struct bench {
@@ -107,7 +108,7 @@ struct bench {
 	struct sample base; /* of the example */
 	struct map known;   /* rows of the file */
 	bool *reads;        /* lists that a decision reads */
-	struct map above;   /* paths of lists that alone are above an aim */
+	bool *dear;         /* lists that alone take as much as many pairs */
 	size_t findings, failures, measured;
 };
 
@@ -203,7 +204,9 @@ static bool is_far_above(const struct product *product, enum step step, const st
 	const struct sample *largest = &product->samples[0];
 
 	return product->status != 0 || largest->mib[step] > MEMORY_MAX_MIB ||
-	       largest->blocks[step] > row->blocks_max || largest->count < row->count;
+	       (row == &printed_row ? largest->growing[step] : largest->blocks[step]) >
+		       row->blocks_max ||
+	       largest->count < row->count;
 }
 
 /* A decision with loops or copies beside its counter: its budget would not end them. */
@@ -309,8 +312,6 @@ static void judge_step(struct bench *bench, const struct product *product, enum 
 	bench->findings++;
 	bench->failures += fails;
 	print_product(product, step, !known ? "ABOVE" : fails ? "WORSE" : "known");
-	if (!is_pair)
-		map_set(&bench->above, product->lists, bench);
 }
 
 static void judge(struct bench *bench, const struct product *product)
@@ -320,6 +321,9 @@ static void judge(struct bench *bench, const struct product *product)
 			product->status != 0 ||
 			product->samples[0].blocks[STEP_DECIDE] >
 				bench->base.blocks[STEP_DECIDE] + (double)product->samples[0].count;
+		bench->dear[product->choice.lists[0]] = product->status != 0 ||
+							product->samples[0].growing[STEP_DECIDE] >
+								DEAR_LIST_COST * BASE_BLOCKS;
 		return;
 	}
 	bench->measured++;
@@ -489,7 +493,7 @@ static bool is_pair(const struct bench *bench, size_t i, size_t j)
 {
 	const char *a = bench->template.lists.at[i].path, *b = bench->template.lists.at[j].path;
 
-	if (map_get(&bench->above, a) || map_get(&bench->above, b))
+	if (bench->dear[i] || bench->dear[j])
 		return false;
 	return ((bench->reads[i] || is_outermost(a)) && (bench->reads[j] || is_outermost(b))) ||
 	       strncmp(a, b, strlen(a)) == 0 || strncmp(a, b, strlen(b)) == 0;
@@ -500,16 +504,13 @@ static bool is_in_part(const struct bench *bench, size_t i, size_t j)
 	return (7 * i + j) % bench->options.parts == bench->options.part;
 }
 
-/* Lists of rows of the file are above an aim, whatever is measured today. */
-static void note_known(struct bench *bench)
+/* Whether a pair that is wanted may have the list. */
+static bool may_be_wanted(const struct bench *bench, const char *path)
 {
-	for (size_t i = 0; i < bench->template.lists.count; i++) {
-		struct product product = product_of(bench, i, i, GROWTH_EQUAL);
-
-		if (known_row(bench, &product, STEP_READ) ||
-		    known_row(bench, &product, STEP_DECIDE))
-			map_set(&bench->above, product.lists, bench);
-	}
+	for (size_t i = 0; i < bench->options.only_count; i++)
+		if (*bench->options.only[i] == '=' && !strstr(bench->options.only[i], path))
+			return false;
+	return true;
 }
 
 /* Which lists a decision reads. */
@@ -520,6 +521,8 @@ static void survey(struct bench *bench, struct job *jobs)
 	for (size_t i = 0; i < bench->template.lists.count; i++) {
 		struct product product = product_of(bench, i, i, GROWTH_DISTINCT);
 
+		if (!may_be_wanted(bench, product.lists))
+			continue;
 		product.is_survey = true;
 		product.choice.count = COUNT_PAIR;
 		run_product(bench, jobs, &product);
@@ -534,7 +537,6 @@ static void run_pairs(struct bench *bench, struct job *jobs)
 {
 	size_t count = bench->template.lists.count;
 
-	note_known(bench);
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = i + 1; j < count; j++)
 			if (is_pair(bench, i, j) && is_in_part(bench, i, j))
@@ -563,6 +565,7 @@ static int measure_base(struct bench *bench, struct arena *arena, struct err *er
 	if (measure(&bench->template, &none, &bench->base, err))
 		return -1;
 	bench->reads = arena_array(arena, bench->template.lists.count, sizeof(bool));
+	bench->dear = arena_array(arena, bench->template.lists.count, sizeof(bool));
 	printf("%zu lists; the example takes %.0f thousand blocks to read and %.0f to decide\n",
 	       bench->template.lists.count, bench->base.blocks[STEP_READ] / 1000,
 	       bench->base.blocks[STEP_DECIDE] / 1000);
@@ -711,8 +714,7 @@ int main(int count, char **words)
 {
 	struct bench bench = {
 		.options = { .part = 1, .parts = 1, .jobs = 1, .template = GROWTH_FILE },
-		.known = MAP_INIT,
-		.above = MAP_INIT
+		.known = MAP_INIT
 	};
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(memory_free_string) char *text = NULL;
@@ -739,6 +741,5 @@ int main(int count, char **words)
 	judge_known(&bench);
 	summarize(&bench);
 	map_done(&bench.known);
-	map_done(&bench.above);
 	return bench.failures > 0 ? 1 : 0;
 }
