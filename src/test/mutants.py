@@ -178,7 +178,7 @@ MUTANTS = [
     Mutant(LINTED + "lint_cron.c", "last <= form->most &&", "last <= 60 &&", LINT, "FAILED"),
     Mutant(LINTED + "lint_row.c", "star + 1 + (star[1] == ' ')", "star + 1", LINT, "FAILED"),
     Mutant(LINTED + "lint_together.c", "if (huge ? request != limit :", "if (huge ? request > limit :", LINT, "FAILED"),
-    Mutant(LINTED + "lint_together.c", "*text != '\\0' ? text : keys->otherwise;", "text;", LINT, "FAILED"),
+    Mutant(LINTED + "lint_together.c", "*text != '\\0' ? text : keys->otherwise;", "*text != '\\0' ? text : \"\";", LINT, "FAILED"),
     Mutant("src/feature/lint/core/lint_key.c", "nearest_distance(key, keys[i].key) <= NEAR_ERRORS", "nearest_distance(key, keys[i].key) > NEAR_ERRORS", LINT, "FAILED"),
     Mutant(LINTED + "lint_template.c", 'strstr(text, "$" START_VARIABLE);', "NULL;", LINT, "FAILED"),
     Mutant(LINTED + "lint_misplaced.c", "return places[i].place;", "return NULL;", LINT, "FAILED"),

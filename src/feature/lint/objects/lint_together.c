@@ -57,44 +57,55 @@ static const struct keys container_keys[] = {
 	{ "volumeDevices", "devicePath", "", "" },
 };
 
-/* The value of the second member. */
-static const char *second_of(const struct check *check, struct lint_found one,
-			     const struct keys *keys)
+static bool is_same(const struct cJSON *a, const struct cJSON *b)
 {
-	const char *text = *keys->second != '\0' ? text_of(check, one, keys->second) : "";
-
-	return *text != '\0' ? text : keys->otherwise;
+	if (cJSON_IsNumber(a) && cJSON_IsNumber(b))
+		return a->valuedouble == b->valuedouble;
+	return cJSON_IsString(a) && cJSON_IsString(b) && a->valuestring[0] != '\0' &&
+	       strcmp(a->valuestring, b->valuestring) == 0;
 }
 
-static bool is_equal(const struct check *check, struct lint_found a, struct lint_found b,
-		     const struct keys *keys)
+/* The value of the second member. */
+static const char *second_of(const struct cJSON *one, const struct keys *keys)
 {
-	const char *text = text_of(check, a, keys->first);
+	const char *text =
+		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, keys->second));
 
-	return *text != '\0' && strcmp(text, text_of(check, b, keys->first)) == 0 &&
-	       strcmp(second_of(check, a, keys), second_of(check, b, keys)) == 0;
+	return text && *text != '\0' ? text : keys->otherwise;
+}
+
+static bool is_twice(const struct cJSON *list, const struct cJSON *one, const struct keys *keys)
+{
+	const struct cJSON *first = cJSON_GetObjectItemCaseSensitive(one, keys->first);
+	const struct cJSON *before = list->child;
+
+	for (size_t i = 0; before != one && i < ELEMENTS_MAX; before = before->next, i++)
+		if (is_same(first, cJSON_GetObjectItemCaseSensitive(before, keys->first)) &&
+		    strcmp(second_of(one, keys), second_of(before, keys)) == 0)
+			return true;
+	return false;
 }
 
 static void check_keys(const struct check *check, struct lint_found from, const struct keys *keys)
 {
 	struct lint_found list = follow(check, from, keys->list);
-	struct lint_found one = lint_found_element(list, 1, check->arena);
+	const char *blank = strrchr(keys->list, ' ');
+	const struct cJSON *one;
+	size_t i = 0;
 
-	for (size_t i = 1; one.json && i < ELEMENTS_MAX;
-	     one = lint_found_element(list, ++i, check->arena)) {
-		size_t before = 0;
+	if (!cJSON_IsArray(list.json))
+		return;
+	cJSON_ArrayForEach(one, list.json)
+	{
+		size_t index = i++;
 
-		while (before < i &&
-		       !is_equal(check, one, lint_found_element(list, before, check->arena), keys))
-			before++;
-		if (before < i)
-			refuse(check, one.path, "",
+		if (index < ELEMENTS_MAX && is_twice(list.json, one, keys))
+			refuse(check, arena_printf(check->arena, "%s[%zu]", list.path, index), "",
 			       arena_printf(check->arena,
 					    "two elements of %s have %s %.80s: remove one of them",
-					    strrchr(keys->list, ' ') ?
-						    strrchr(keys->list, ' ') + 1 :
-						    keys->list,
-					    keys->first, text_of(check, one, keys->first)));
+					    blank ? blank + 1 : keys->list, keys->first,
+					    text_of(check, (struct lint_found){ one, "" },
+						    keys->first)));
 	}
 }
 
