@@ -143,7 +143,7 @@ class ApiServer:
         """Until /readyz answers ok, and after the bench is installed until its CRDs are served."""
         wait_until(self._ready, seconds, f"{self.url}/readyz (logs in {self.work_dir})")
         if self.has_bench:
-            self._wait_served()
+            self._wait_served(*paths.crd_files())
 
     def _ready(self) -> bool:
         self.check_running()
@@ -397,11 +397,15 @@ class ApiServer:
             self.apply_file(path)
         self.apply_file(paths.MANIFESTS / "controller-role.yaml")
         self.has_bench = True
-        self._wait_served()
+        self._wait_served(*paths.crd_files())
 
-    def _wait_served(self) -> None:
+    def install_crd(self, path: Path) -> None:
+        self.apply_file(path)
+        self._wait_served(path)
+
+    def _wait_served(self, *files: Path) -> None:
         """Until the CRDs can be listed and watched: for a moment after a start kube-apiserver answers 429."""
-        for path in paths.crd_files():
+        for path in files:
             for crd in load_yaml(path):
                 wait_until(lambda: self._crd_served(crd), 30, f"CRD {crd['metadata']['name']} to be served")
 

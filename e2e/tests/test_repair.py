@@ -4,6 +4,7 @@ import time
 from typing import Any, List
 
 import pytest
+from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
@@ -11,40 +12,13 @@ from rayscaler_e2e.wait import wait_until
 IDLE = 3
 TAINT = {"key": "nvidia.com/gpu-xid-error", "value": "true", "effect": "NoSchedule"}
 GROUP, PLURAL = "nvsentinel.nvidia.com", "drainrequests"
-CONDITION = {
-    "type": "object",
-    "required": ["type", "status", "lastTransitionTime", "reason", "message"],
-    "properties": {
-        **{name: {"type": "string"} for name in ("type", "status", "reason", "message")},
-        "lastTransitionTime": {"type": "string", "format": "date-time"},
-    },
-}
+DEFINITION = paths.MANIFESTS / "drain-request-crd.yaml"
 
 
 @pytest.fixture
 def drain_requests(api_server, namespace):
-    """NVSentinel's kind DrainRequest, as its CRD of plugins/slinky-drainer has it; requests live in ``namespace``, and
-    ``let(namespace)`` gives a controller its rights."""
-    definitions = api_server.admin.of("customresourcedefinitions")
-    text = {"type": "string"}
-    spec = {"type": "object", "required": ["nodeName"], "properties": {n: text for n in ("nodeName", "checkName", "reason")}}
-    status = {"type": "object", "properties": {"conditions": {"type": "array", "items": CONDITION}}}
-    schema = {"type": "object", "properties": {"spec": spec, "status": status}}
-    version = {"name": "v1alpha1", "served": True, "storage": True, "subresources": {"status": {}}}
-    names = {"kind": "DrainRequest", "plural": PLURAL, "singular": "drainrequest", "listKind": "DrainRequestList"}
-    definitions.create(
-        {
-            "metadata": {"name": f"{PLURAL}.{GROUP}"},
-            "spec": {
-                "group": GROUP,
-                "scope": "Namespaced",
-                "names": names,
-                "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
-            },
-        }
-    )
-    path = f"/apis/{GROUP}/v1alpha1/{PLURAL}"
-    wait_until(lambda: api_server.admin.request("GET", path).status == 200, 30, "the kind to be served")
+    """NVSentinel's kind DrainRequest; requests live in ``namespace``, and ``let(namespace)`` gives a controller its rights."""
+    api_server.install_crd(DEFINITION)
 
     class Requests:
         def let(self, controllers: str) -> None:
@@ -60,7 +34,7 @@ def drain_requests(api_server, namespace):
 
     objects = api_server.admin.of(PLURAL, namespace)
     yield Requests()
-    definitions.delete(f"{PLURAL}.{GROUP}")
+    api_server.admin.of("customresourcedefinitions").delete(f"{PLURAL}.{GROUP}")
 
 
 @pytest.fixture

@@ -171,6 +171,7 @@ def _timed(action: Callable[[], None]) -> float:
 
 def beside(bench: Bench, honest: Honest, part: int, parts: int, only: str = "") -> Run:
     """The honest cluster is scaled up and down until all objects were there."""
+    bench.server.install_crd(paths.MANIFESTS / "drain-request-crd.yaml")
     attack = FieldAttack(bench.server, bench.namespace, part, parts, only)
     rounds = []
     try:
