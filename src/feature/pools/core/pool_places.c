@@ -507,9 +507,9 @@ static int64_t beside(const struct places *places, size_t worker)
 
 	for (size_t p = 0; p < places->input->held[worker]->pods.count; p++) {
 		size_t at = node_of(places, &places->input->held[worker]->pods.at[p]);
-		const struct place_node *node = &places->nodes[at];
+		const struct place_node *node = at != NO_NODE ? &places->nodes[at] : NULL;
 
-		sum += at != NO_NODE ? node->gpus - node->free - node->idle : 0;
+		sum += node ? node->gpus - node->free - node->idle : 0;
 	}
 	return sum;
 }
