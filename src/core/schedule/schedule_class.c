@@ -391,12 +391,14 @@ static bool selects_nothing(struct schedule_run *run, const struct label_selecto
 
 bool schedule_classes_refuse(struct schedule_run *run, const struct ray_request *request)
 {
+	if (!run->classes.lasting)
+		return false;
 	ARRAY_EACH(const struct label_selector, selector, request->selectors,
 		   request->selector_count) {
 		if (!selects_nothing(run, selector))
 			return false;
 	}
-	return run->classes.lasting && request->selector_count > 0;
+	return request->selector_count > 0;
 }
 
 /* Groups the nodes of the run by state and ranks the groups. For several lists, the ranking uses
