@@ -25,7 +25,7 @@ END_SECONDS = 120
 IDLE_SECONDS = 5
 NAMESPACE = "bench-answer"
 NAMES = ("rayscaler", "ray")
-TEXTS = {"patched": ".remote() to patch accepted", "answered": ".remote() to the actor's first answer in a real Pod"}
+TEXTS = {"patched": ".remote() to patch accepted", "answered": ".remote() to a new Pod's answer"}
 
 
 class Round(NamedTuple):
@@ -74,7 +74,7 @@ def shown(measured: Dict[str, List[Round]]) -> Dict[str, List[str]]:
     rows = {}
     for member, text in TEXTS.items():
         medians = [statistics.median(getattr(one, member) for one in measured[name]) for name in NAMES]
-        rows[f"{text}, median"] = [f"{value:.1f} s" for value in medians]
+        rows[f"{text}, p50"] = [f"{value:.1f} s" for value in medians]
     return rows
 
 

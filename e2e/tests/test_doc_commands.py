@@ -71,6 +71,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make dev-cluster", "dry"),
     (r"make node( NODE_FLAGS=.*)?", "dry"),
     (r"make judge( JUDGE=.*)?", "dry"),
+    (r"make bench-answer( BENCH=.*)?", "dry"),
     (r"make test-node( .*)?", "stage node"),
     (r"make dashboard-picture", "dry"),
     (r"make report-picture", "dry"),
