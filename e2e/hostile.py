@@ -189,11 +189,11 @@ class Bench:
         except WaitTimeout:
             print(f"    not scaled {RECOVERY_SECONDS:.0f} s later either")
 
-    def _pool_failures(self, figures: Figures) -> List[str]:
-        """The forged demand waits in the pool, as it is too large, and gets nothing."""
+    def _pool_failures(self, figures: Figures, alone: bool) -> List[str]:
+        """The forged demand waits in the pool, as it is too large, and gets nothing. Tenants of other kinds have workers."""
         waiting = sum(float(value) for value in FORGED_WAITS.findall(self.read_metrics()))
         failures = [] if waiting >= FORGED_GPUS else [f"{waiting:.0f} GPUs of forged demand wait for the pool"]
-        return failures + ([f"{figures['guest_patches']} patches for forged demand"] if figures["guest_patches"] else [])
+        return failures + ([f"{figures['guest_patches']} patches for forged demand"] if alone and figures["guest_patches"] else [])
 
     def _end(self, name: str, kinds: List[hostile.Kind], pulse: Pulse, before: float, begun: float) -> Row:
         """Demand ends, the hostile tenants are still there."""
@@ -211,7 +211,7 @@ class Bench:
         figures = self.fleet.ask("figures")
         if self.options.rate and not figures["demands"]:
             failures.append("no honest cluster had new demand")
-        failures += self._pool_failures(figures) if hostile.FORGED_DEMAND in kinds else []
+        failures += self._pool_failures(figures, len(kinds) == 1) if hostile.FORGED_DEMAND in kinds else []
         if figures["token_reviews"] > REVIEWS_BURST + REVIEWS_PER_SECOND * (time.monotonic() - begun):
             failures.append(f"{figures['token_reviews']:.0f} reviews of tokens")
         figures["healthz_ms"] = pulse.stop()
