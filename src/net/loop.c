@@ -1,6 +1,7 @@
 #include "net/loop.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
 #include <uv.h>
 
@@ -25,6 +26,8 @@ struct loop {
 
 /* A turn that takes longer holds up what its peers have sent. */
 #define HELD_NS (UINT64_C(20) * 1000000)
+#define WALL_READING_NS (UINT64_C(1) * 1000000)
+#define WALL_STEP_MS 5
 
 struct loop_timer {
 	uv_timer_t uv; /* first, as in loop_signal: freed by loop_handle_free */
@@ -41,14 +44,22 @@ struct loop_signal {
 };
 
 /* libuv reads only the monotonic clock. The wall clock is that plus an offset, so that both are
- * constant during a turn and agree; a step of the wall clock is seen in the next turn. */
+ * constant during a turn and agree; a step of the wall clock is seen in the next turn. The clocks are
+ * read one after the other, and the thread may lose its processor in between: such a reading does not
+ * count, nor a difference below a step, else the wall clock would go back and forth. */
 static void loop_read_wall(struct loop *loop)
 {
+	uint64_t before_ns = uv_hrtime();
 	struct timespec now;
+	int64_t offset_ms;
 
 	CHECK(clock_gettime(CLOCK_REALTIME, &now) == 0);
-	loop->wall_offset_ms = (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / 1000000 -
-			       (int64_t)(uv_hrtime() / 1000000);
+	if (loop->wall_offset_ms != 0 && uv_hrtime() - before_ns >= WALL_READING_NS)
+		return;
+	offset_ms = (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / 1000000 -
+		    (int64_t)(before_ns / 1000000);
+	if (llabs(offset_ms - loop->wall_offset_ms) >= WALL_STEP_MS)
+		loop->wall_offset_ms = offset_ms;
 }
 
 /* In this turn so far, without the time waited. */

@@ -202,6 +202,27 @@ static void test_time_stands_still_within_a_turn(void **state)
 	loop_timer_free(second);
 }
 
+/* Between the readings of two clocks the thread may lose its processor for some milliseconds. */
+static void test_wall_clock_does_not_go_back_by_reading(void **state)
+{
+	struct loop *loop = *state;
+	time_ms before;
+
+	jump_wall_ms = 100;
+	loop_run(loop);
+	before = loop_wall(loop);
+	for (int late = 4; late >= 0; late--) {
+		jump_wall_ms = 100 + late;
+		loop_run(loop);
+		assert_true(loop_wall(loop) >= before);
+		before = loop_wall(loop);
+	}
+	jump_wall_ms = 0; /* a step */
+	loop_run(loop);
+	assert_in_range(before - loop_wall(loop), 80, 100);
+	jump_reset();
+}
+
 static void test_stop_before_run_is_no_hang(void **state)
 {
 	struct loop *loop = *state;
@@ -235,6 +256,7 @@ int main(void)
 		TEST(test_zero_is_stopped_by_another),
 		TEST(test_signal),
 		TEST(test_time_stands_still_within_a_turn),
+		TEST(test_wall_clock_does_not_go_back_by_reading),
 		TEST(test_stop_before_run_is_no_hang),
 		TEST(test_no_sigpipe),
 	};

@@ -39,7 +39,7 @@ static struct waiter *waiters[WAITERS_MAX];
 static _Atomic int64_t passed_ns;
 static _Atomic unsigned waits;
 
-_Atomic int64_t jump_wall_s, jump_boot_s;
+_Atomic int64_t jump_wall_s, jump_boot_s, jump_wall_ms;
 
 /* ---- clocks ---- */
 
@@ -58,9 +58,10 @@ __attribute__((constructor)) static void begin(void)
 	machine_time(CLOCK_BOOTTIME, &begin_boot);
 }
 
-static int after(const struct timespec *begin, int64_t jump_s, struct timespec *ret)
+static int after(const struct timespec *begin, int64_t jump_s, int64_t jump_ms,
+		 struct timespec *ret)
 {
-	int64_t ns = begin->tv_nsec + atomic_load(&passed_ns);
+	int64_t ns = begin->tv_nsec + atomic_load(&passed_ns) + jump_ms * 1000000;
 
 	ret->tv_sec = begin->tv_sec + jump_s + ns / NS_PER_S;
 	ret->tv_nsec = ns % NS_PER_S;
@@ -72,12 +73,12 @@ int clock_gettime(clockid_t id, struct timespec *ret)
 	switch (id) {
 	case CLOCK_REALTIME:
 	case CLOCK_REALTIME_COARSE:
-		return after(&begin_wall, jump_wall_s, ret);
+		return after(&begin_wall, jump_wall_s, jump_wall_ms, ret);
 	case CLOCK_MONOTONIC:
 	case CLOCK_MONOTONIC_COARSE:
-		return after(&begin_monotonic, 0, ret);
+		return after(&begin_monotonic, 0, 0, ret);
 	case CLOCK_BOOTTIME:
-		return after(&begin_boot, jump_boot_s, ret);
+		return after(&begin_boot, jump_boot_s, 0, ret);
 	default:
 		return (int)syscall(SYS_clock_gettime, id, ret);
 	}
@@ -85,7 +86,7 @@ int clock_gettime(clockid_t id, struct timespec *ret)
 
 void jump_reset(void)
 {
-	jump_wall_s = jump_boot_s = 0;
+	jump_wall_s = jump_boot_s = jump_wall_ms = 0;
 }
 
 unsigned virtual_clock_waits(void)

@@ -32,6 +32,8 @@ void virtual_clock_sleep(int64_t ms);
 /* CLOCK_REALTIME and CLOCK_BOOTTIME are so much later. Timers do not fire by it: the program sees the same as
  * after it was stopped, or the machine slept or was given another time. */
 extern _Atomic int64_t jump_wall_s, jump_boot_s;
+/* CLOCK_REALTIME is so much later, as if it were read so much later than CLOCK_MONOTONIC. */
+extern _Atomic int64_t jump_wall_ms;
 void jump_reset(void);
 
 #endif
