@@ -78,17 +78,32 @@ static const char *sign_text(const struct health *health, const struct map *node
 			    signal.source == REPAIR_BY_CORDON ? "is" : "has", text);
 }
 
-static void judge(struct health *health, const struct map *nodes, struct group_health *own,
+/* On another Node a worker of the group has registered with Ray. */
+static bool runs_elsewhere(const struct facts *facts, const struct group *group, const char *node)
+{
+	ARRAY_EACH(const struct worker, worker, &facts->workers[group->first_worker],
+		   group->worker_count)
+		if (worker->registered && worker->pod &&
+		    strcmp(worker->pod->spec.node_name, node) != 0)
+			return true;
+	return false;
+}
+
+static void judge(struct health *health, const struct map *nodes, const struct group *group,
 		  const struct worker_failure *const *failures, size_t count)
 {
+	struct group_health *own = &health->groups[group->index];
 	struct on_node most = most_of(failures, count);
+	const char *sign;
 
 	if (most.count < NODE_FAILURES_NAMED || 2 * most.count <= count)
 		return;
+	sign = sign_text(health, nodes, most.last->node);
+	if (sign[0] == '\0' && !runs_elsewhere(health->facts, group, most.last->node))
+		return;
 	own->failing_node = arena_printf(health->arena,
 					 "%zu of %zu workers that failed in 24 h ran on Node %s%s",
-					 most.count, count, most.last->node,
-					 sign_text(health, nodes, most.last->node));
+					 most.count, count, most.last->node, sign);
 	if (most.count < NODE_FAILURES_BACK_OFF)
 		return;
 	own->cause = REASON_NODE_FAILS;
@@ -122,7 +137,6 @@ void node_failures_assess(struct health *health)
 		while (next && next < end && compare_group(group->spec->name, next) == 0)
 			next++;
 		if (first)
-			judge(health, &nodes, &health->groups[group->index], first,
-			      (size_t)(next - first));
+			judge(health, &nodes, group, first, (size_t)(next - first));
 	}
 }

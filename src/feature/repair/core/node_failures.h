@@ -1,5 +1,6 @@
 /* A Node on which the workers of a group keep failing: at least NODE_FAILURES_NAMED workers, and more than half of those
- * that failed in NODE_FAILURES_MS while the present head runs. It is named with its sign (repair_signal.h). From
+ * that failed in NODE_FAILURES_MS while the present head runs. It is named with its sign (repair_signal.h); without one
+ * only while a worker of the group is registered on another Node: else the work, and not the Node, may be the cause. From
  * NODE_FAILURES_BACK_OFF on each further failure there makes the group back off (NodeFails): a launch would land there
  * again, and nothing is written to Nodes. O((failures + Nodes) log failures). */
 #ifndef FEATURE_REPAIR_CORE_NODE_FAILURES_H

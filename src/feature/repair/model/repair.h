@@ -110,7 +110,8 @@ struct repair_spec {
 
 #define REPAIR_CAUSES(X)                                                                           \
 	X(NODE_FAILS, "NodeFails", TRAIT_OUTLASTS,                                                 \
-	  "most of its workers that failed in 24 h, at least three, ran on one Node",              \
+	  "most of its workers that failed in 24 h, at least three, ran on one Node; others run "  \
+	  "elsewhere, or it has a sign",                                                           \
 	  "look at the Node that the message names; cordon it while it is sick")
 
 #define CONDITION_NODES_TO_REPAIR "NodesToRepair"
