@@ -18,7 +18,7 @@ from rayscaler_e2e.wait import wait_until
 GPUS = 4
 PRICE = 3600.0  # of a GPU-hour: one for each GPU-second
 ROWS = [{"gpuModel": "A100", "market": "spot", "perGPUHour": PRICE}, {"perGPUHour": 1}]
-STATES = ("used", "idle", "starting", "terminating")
+STATES = ("used", "idle", "requested", "starting", "terminating")
 
 
 def price_table(*rows: Dict[str, Any]) -> str:

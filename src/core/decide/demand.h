@@ -9,6 +9,11 @@
 
 /* Sets demands, constraints, gangs and problems. */
 void demand_collect(struct facts *facts);
+/* Of a constraint: request_resources of Ray's SDK asks for it, not our annotation and no schedule. */
+static inline bool demand_is_of_sdk(const struct demand_list *list)
+{
+	return list->at.count > 0 && list->at.at[0].source == SOURCE_RAY;
+}
 /* Ascending order by content; 0 for equal requests. Any two requests. */
 int demand_compare_requests(const struct ray_request *a, const struct ray_request *b);
 /* "{CPU: 1, GPU: 0.5}". */

@@ -5,6 +5,7 @@
 
 #include "core/capacity/price.h"
 #include "core/decide/backoff.h"
+#include "core/decide/demand.h"
 #include "core/decide/gang_wait.h"
 #include "core/decide/limits.h"
 #include "core/decide/starved.h"
@@ -291,6 +292,8 @@ static void note_request(const struct packing *packing, struct worker_packing *w
 	const struct plan_schedule *schedule = packing_schedule_of(packing, placement);
 
 	worker->schedule = worker->needed_by_request && !worker->schedule ? NULL : schedule;
+	worker->by_sdk = (worker->by_sdk || !worker->needed_by_request) &&
+			 demand_is_of_sdk(&packing->facts->constraints[placement->list]);
 	worker->needed_by_request = true;
 }
 

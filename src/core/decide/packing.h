@@ -9,6 +9,7 @@
 
 struct worker_packing {
 	bool needed_by_demand, needed_by_request;
+	bool by_sdk; /* of needed_by_request: by request_resources of Ray's SDK alone */
 	/* Of needed_by_request: whose bundles alone need it; NULL: others do. */
 	const struct plan_schedule *schedule;
 	enum reason

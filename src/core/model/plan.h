@@ -82,6 +82,7 @@ struct plan_worker {
 	const char *message;
 	const struct ray_node *node; /* its living node; NULL: unknown to Ray. Not printed */
 	const struct pod *object;    /* Not printed */
+	bool requested; /* idle, and request_resources of Ray's SDK alone keeps it. Not printed */
 	/* Of one in use: its work ends then at the latest, by a deadline of a pool or a repair; TIME_NONE: there
 	 * is none. Not printed. */
 	time_ms ends;

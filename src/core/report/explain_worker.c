@@ -318,8 +318,16 @@ static time_ms end_of(const struct worker *worker)
 				 TIME_NONE;
 }
 
-static void add(struct arena *arena, struct plan *plan, const struct worker *worker,
-		struct words words)
+static bool is_requested(const struct choice *choice, const struct worker *worker)
+{
+	const struct worker_packing *packed = &choice->packing->workers[worker->index];
+
+	return worker->state == WORKER_IDLE && packed->by_sdk && !packed->needed_by_demand &&
+	       !packed->kept_reason;
+}
+
+static struct plan_worker *add(struct arena *arena, struct plan *plan, const struct worker *worker,
+			       struct words words)
 {
 	struct plan_worker *item = VEC_ADD(arena, &plan->workers);
 	*item = (struct plan_worker){
@@ -332,14 +340,15 @@ static void add(struct arena *arena, struct plan *plan, const struct worker *wor
 		.object = worker->pod,
 		.ends = end_of(worker),
 	};
+	return item;
 }
 
 void explain_worker_write(const struct choice *choice, struct plan *plan)
 {
-	for (size_t i = 0; i < choice->facts->worker_count; i++)
-		if (choice->facts->workers[i].pod)
-			add(choice->arena, plan, &choice->facts->workers[i],
-			    words_of(choice, &choice->facts->workers[i]));
+	ARRAY_EACH(const struct worker, worker, choice->facts->workers, choice->facts->worker_count)
+		if (worker->pod)
+			add(choice->arena, plan, worker, words_of(choice, worker))->requested =
+				is_requested(choice, worker);
 }
 
 void explain_worker_write_gated(const struct facts *facts, enum reason reason, const char *message,
@@ -347,6 +356,6 @@ void explain_worker_write_gated(const struct facts *facts, enum reason reason, c
 {
 	for (size_t i = 0; i < facts->worker_count; i++)
 		if (facts->workers[i].pod)
-			add(facts->arena, plan, &facts->workers[i],
-			    (struct words){ reason, message });
+			(void)add(facts->arena, plan, &facts->workers[i],
+				  (struct words){ reason, message });
 }

@@ -234,7 +234,7 @@ static void store_status(struct run *run, const char *text)
 /* Sums that grow are not a reason to write; they go with lastDecisionTime, and are read again. */
 static void test_metering_is_written_with_the_decision_time(void **state)
 {
-	const struct autoscaler_metering_group group = { "gpu", { 5, 4, 3, 2 }, 1 };
+	const struct autoscaler_metering_group group = { "gpu", { 5, 4, 1, 3, 2 }, 1 };
 	struct autoscaler_metering first = {
 		.cluster_uid = "u",
 		.since = 0,

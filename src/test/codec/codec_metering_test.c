@@ -18,6 +18,49 @@ static void test_time_by_state(void **state)
 	assert_int_equal(run->metering.group_count, 1);
 }
 
+#define IDLE_NODE(name, free)                                                                      \
+	"  - {nodeId: " name ", instanceId: " name ", rayNodeTypeName: gpu, status: IDLE,\n"       \
+	"     idleDurationMs: '1000', totalResources: {CPU: 2, GPU: 2}, availableResources: "      \
+	"{CPU: 2, GPU: " free "}}\n"
+#define ASKED(member, bundle)                                                                      \
+	"  " member ": [{resourceRequests: [{request: {resourcesBundle: {" bundle                  \
+	"}}, count: '2'}]}]\n"
+
+/* Only GPUs that a request of Ray's SDK alone keeps are those of requests: what is used, what is waited for as well, and
+ * what it does not keep are not. All states still make the whole. */
+static void test_time_of_unused_requests(void **state)
+{
+	static const char requested[] = DEMO POD("AQI=") POD("AQM=") POD("AQQ=")
+		RAY NODE("AQI=", ", GPU: 0.5") IDLE_NODE("AQM=", "2") IDLE_NODE("AQQ=", "2")
+			ASKED("clusterResourceConstraints", "GPU: 2");
+	static const char waits[] = DEMO POD("AQI=") POD(
+		"AQM=") RAY NODE("AQI=", ", GPU: 0.5") IDLE_NODE("AQM=", "2")
+		ASKED("clusterResourceConstraints",
+		      "GPU: 2") "  pendingResourceRequests: [{request: {resourcesBundle: {GPU: 2}}, count: '1'}]\n";
+	struct run *run = *state;
+
+	decide_on(run, requested);
+	assert_int_equal(group_of(run, "gpu")->gpus[METERING_REQUESTED], 2 * RESOURCE_UNIT);
+	pass_time(run, SECONDS(100));
+	decide_on(run, waits);
+	expect(run, "gpu", 150, 50 + 200, 0, 0);
+	assert_int_equal(group_of(run, "gpu")->seconds[METERING_REQUESTED].whole, 200);
+	assert_int_equal(group_of(run, "gpu")->cost.whole, 600 * 1000);
+	assert_int_equal(run->metering.today_seconds.whole, 600);
+	pass_time(run, SECONDS(100));
+	decide_on(run, no_worker);
+	expect(run, "gpu", 300, 300 + 200, 0, 0);
+	assert_int_equal(group_of(run, "gpu")->seconds[METERING_REQUESTED].whole, 200);
+	write_status(run);
+	assert_int_equal(
+		run->object.status->parts.metering->groups[0].gpu_seconds[METERING_REQUESTED], 200);
+	restart(run);
+	decide_on(run, no_worker);
+	assert_int_equal(metering_seconds_shown(&run->metering, group_of(run, "gpu"),
+						METERING_REQUESTED),
+			 200);
+}
+
 /* The Node of the first worker is known. */
 static const struct labels *labels_of_n1(const struct nodes *nodes, const char *name)
 {
@@ -227,6 +270,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_time_by_state),
+		TEST(test_time_of_unused_requests),
 		TEST(test_prices_of_nodes),
 		TEST(test_a_resize_costs_nothing),
 		TEST(test_nothing_is_lost_by_rounding),

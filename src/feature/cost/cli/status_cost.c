@@ -26,6 +26,7 @@ struct row {
 	const struct view_cluster *old; /* nothing scales it now; NULL: not known to be so */
 	int64_t gpus;                   /* 1/10000 */
 	int64_t today_seconds, seconds; /* of GPUs */
+	int64_t requested_seconds;      /* of `seconds`: METERING_REQUESTED */
 	int64_t hour_micros, today_micros, all_micros; /* of the currency */
 	time_ms since, until;
 };
@@ -71,6 +72,8 @@ static struct row row_of(const struct ray_cluster *cluster,
 		row.all_micros = resource_sum(row.all_micros, metering->groups[i].cost_micros);
 		for (size_t s = 0; s < METERING_STATE_COUNT; s++)
 			row.seconds = resource_sum(row.seconds, metering->groups[i].gpu_seconds[s]);
+		row.requested_seconds = resource_sum(
+			row.requested_seconds, metering->groups[i].gpu_seconds[METERING_REQUESTED]);
 	}
 	return row;
 }
@@ -83,6 +86,7 @@ static void add(struct row *sum, const struct row *row)
 	sum->today_seconds = resource_sum(sum->today_seconds, row->today_seconds);
 	sum->today_micros = resource_sum(sum->today_micros, row->today_micros);
 	sum->seconds = resource_sum(sum->seconds, row->seconds);
+	sum->requested_seconds = resource_sum(sum->requested_seconds, row->requested_seconds);
 	sum->all_micros = resource_sum(sum->all_micros, row->all_micros);
 	if (sum->since == TIME_NONE || (row->since != TIME_NONE && row->since < sum->since))
 		sum->since = row->since;
@@ -187,11 +191,13 @@ static void add_row(struct table *table, const struct row *row, const char *firs
 	table_add(table, TABLE_PLAIN, first);
 	if (second)
 		table_add(table, TABLE_PLAIN, second);
-	TABLE_ADD_TEXTS(table, row->known ? resource_amount_text(arena, row->gpus) : "?",
-			value_text(arena, row, row->hour_micros,
-				   (double)row->gpus / (double)RESOURCE_UNIT),
-			value_text(arena, row, row->today_micros, hours(row->today_seconds)),
-			value_text(arena, row, row->all_micros, hours(row->seconds)));
+	TABLE_ADD_TEXTS(
+		table, row->known ? resource_amount_text(arena, row->gpus) : "?",
+		value_text(arena, row, row->hour_micros, (double)row->gpus / (double)RESOURCE_UNIT),
+		value_text(arena, row, row->today_micros, hours(row->today_seconds)),
+		value_text(arena, row, row->all_micros, hours(row->seconds)),
+		row->known ? arena_printf(arena, "%.2f GPU-h", hours(row->requested_seconds)) :
+			     "?");
 	table_add(table, TABLE_FAINT, arena_strdup(arena, since));
 }
 
@@ -208,10 +214,16 @@ static void write_text(const struct status_page_input *input, struct arena *aren
 	const struct table_column columns[] = {
 		{ "NAMESPACE", false }, { "CLUSTER", false }, { "GPUS", true },
 		{ "PER HOUR", true },   { "TODAY", true },    { "TOTAL", true },
-		{ "SINCE", false },
+		{ "REQUESTED", true },  { "SINCE", false },
 	};
 	struct table_column by_columns[] = {
-		{ "NAMESPACE", false }, columns[2], columns[3], columns[4], columns[5], columns[6],
+		{ "NAMESPACE", false },
+		columns[2],
+		columns[3],
+		columns[4],
+		columns[5],
+		columns[6],
+		columns[7],
 	};
 	const struct costs costs = costs_of(input, arena);
 	const struct rows *shown = by ? &costs.sums : &costs.clusters;
@@ -257,6 +269,7 @@ static const struct field figure_fields[] = {
 	ROW(AMOUNT, gpus, "gpus"),
 	SCALED(today_seconds, "gpuHoursToday", write_hours),
 	SCALED(seconds, "gpuHours", write_hours),
+	SCALED(requested_seconds, "gpuHoursRequested", write_hours),
 	SCALED(hour_micros, "costPerHour", write_micros),
 	SCALED(today_micros, "costToday", write_micros),
 	SCALED(all_micros, "cost", write_micros),
@@ -336,9 +349,11 @@ const struct status_page status_cost_page = {
 	.value_of_all = "namespace",
 	.usage = "       @ status --cost [--by namespace|label=KEY] [CLUSTER] [-n NS | -A]\n",
 	.description = "With --cost: GPUs on Nodes, and their cost or GPU-hours (docs/COST.md).\n",
-	.flags = "  --cost                        per hour, today (UTC) and in total\n"
-		 "  --by KEY                      with --cost: sums by namespace (of all of them\n"
-		 "                                without -n), or by label=KEY of RayClusters\n",
+	.flags =
+		"  --cost                        per hour, today (UTC) and in total; REQUESTED: kept\n"
+		"                                unused by request_resources\n"
+		"  --by KEY                      with --cost: sums by namespace (of all of them\n"
+		"                                without -n), or by label=KEY of RayClusters\n",
 	.check_value = check_by,
 	.write_text = write_text,
 	.write_json = write_json,

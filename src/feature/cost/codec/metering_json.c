@@ -12,6 +12,7 @@ static const struct field metered_fields[] = {
 		   .description = "The group; headgroup: the head."),
 	SECONDS(USED, "usedGPUSeconds", "In use."),
 	SECONDS(IDLE, "idleGPUSeconds", "In Ray, unused."),
+	SECONDS(REQUESTED, "requestedGPUSeconds", "Kept unused by request_resources."),
 	SECONDS(STARTING, "startingGPUSeconds", "On a Node, not in Ray."),
 	SECONDS(TERMINATING, "terminatingGPUSeconds", "Draining, dead or deleted."),
 	ROW(INTEGER, METERED, cost_micros, "costMicros",

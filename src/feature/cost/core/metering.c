@@ -13,7 +13,8 @@
 
 const char *metering_state_name(enum metering_state state)
 {
-	static const char *const names[] = { "used", "idle", "starting", "terminating" };
+	static const char *const names[] = { "used", "idle", "requested", "starting",
+					     "terminating" };
 
 	return (size_t)state < METERING_STATE_COUNT ? names[state] : "";
 }
@@ -222,14 +223,16 @@ static bool occupies(const struct pod *pod)
 	       strcmp(pod->phase, "Failed") != 0;
 }
 
+/* unused: the state of GPUs that are not used. */
 static void count_node(struct counting *counting, struct metering_group *group,
-		       const struct ray_node *node, const struct pod *pod)
+		       enum metering_state unused, const struct ray_node *node,
+		       const struct pod *pod)
 {
 	int64_t total = resources_amount(&node->total, "GPU", 0);
 	int64_t free = within(resources_amount(&node->available, "GPU", 0), total);
 
 	count_gpus(counting, group, METERING_USED, total - free, pod);
-	count_gpus(counting, group, METERING_IDLE, free, pod);
+	count_gpus(counting, group, unused, free, pod);
 }
 
 /* `template_gpus`: of a worker that Ray does not know. While Ray is not reached, a worker that runs
@@ -245,7 +248,8 @@ static void count_worker(struct counting *counting, struct metering_group *group
 			   node ? resources_amount(&node->total, "GPU", 0) : template_gpus,
 			   worker->object);
 	else if (node)
-		count_node(counting, group, node, worker->object);
+		count_node(counting, group, worker->requested ? METERING_REQUESTED : METERING_IDLE,
+			   node, worker->object);
 	else
 		count_gpus(counting, group,
 			   worker->state == WORKER_RUNNING ? METERING_USED : METERING_STARTING,
@@ -317,7 +321,7 @@ static void count_head(struct counting *counting, const struct plan *plan,
 		return;
 	begin_group(counting, NULL);
 	if (plan->head_node)
-		count_node(counting, group, plan->head_node, pod);
+		count_node(counting, group, METERING_IDLE, plan->head_node, pod);
 	else
 		count_gpus(counting, group, METERING_USED, summary->head_gpus.wanted, pod);
 }

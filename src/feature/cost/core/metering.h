@@ -31,7 +31,8 @@ struct nodes;
 
 enum metering_state {
 	METERING_USED = 0,
-	METERING_IDLE, /* in Ray, and not used */
+	METERING_IDLE,      /* in Ray, and not used */
+	METERING_REQUESTED, /* the same, of a worker that request_resources of Ray's SDK alone keeps */
 	METERING_STARTING,
 	METERING_TERMINATING,
 	METERING_STATE_COUNT

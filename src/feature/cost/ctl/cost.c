@@ -94,7 +94,7 @@ static void write_cost(const void *self, const struct metrics_cluster *cluster,
 static const struct feature_metric metrics[] = {
 	{ .row = { METRICS_COUNTER, "rayscaler_gpu_seconds_total",
 		   "namespace,raycluster,group,state",
-		   "GPU time of Pods on Nodes: used, idle, starting, terminating (docs/COST.md)." },
+		   "GPU time of Pods on Nodes: used, idle, requested, starting, terminating (docs/COST.md)." },
 	  .need = METRICS_SCALED,
 	  .write = write_gpu_seconds },
 	{ .row = { METRICS_COUNTER, "rayscaler_cost_total", "namespace,raycluster,group,currency",

@@ -63,11 +63,6 @@ static int64_t of_request(const struct offer *offer, const struct ray_request *r
 	return sum;
 }
 
-static bool is_of_sdk(const struct demand_list *list)
-{
-	return list->at.count > 0 && list->at.at[0].source == SOURCE_RAY;
-}
-
 /* Constraints do not add up: the largest one. */
 static int64_t asked_by_sdk(const struct offer *offer, const char **unit)
 {
@@ -77,7 +72,7 @@ static int64_t asked_by_sdk(const struct offer *offer, const char **unit)
 	for (size_t i = 0; i < facts->constraint_count; i++) {
 		int64_t sum = 0;
 
-		if (!is_of_sdk(&facts->constraints[i]))
+		if (!demand_is_of_sdk(&facts->constraints[i]))
 			continue;
 		VEC_EACH(const struct demand, demand, &facts->constraints[i].at)
 			if (!demand->reason)
@@ -317,7 +312,7 @@ static void state_problem(struct offer *offer)
 	struct schedule_type *types = ARENA_COPY(offer->arena, problem->types, problem->type_count);
 
 	for (size_t i = 0; i < problem->constraint_count; i++)
-		constraints[i].within_use = is_of_sdk(&offer->facts->constraints[i]);
+		constraints[i].within_use = demand_is_of_sdk(&offer->facts->constraints[i]);
 	for (size_t i = 0; i < problem->type_count; i++)
 		types[i].accelerator_amount = of_resources(offer, &types[i].resources);
 	problem->constraints = constraints;
@@ -360,37 +355,19 @@ static void offer_requests(struct offer *offer)
 	cut(offer, &rule);
 }
 
-/* Idle, and all that is placed on it are bundles of requests of the SDK. */
-static bool is_held(const struct packing *packing, const struct schedule_node_result *node)
-{
-	const struct facts *facts = packing->facts;
-
-	if (node->worker >= facts->worker_count || node->placement_count == 0 ||
-	    facts->workers[node->worker].state != WORKER_IDLE)
-		return false;
-	for (size_t i = 0; i < node->placement_count; i++)
-		if (node->placements[i].phase != SCHEDULE_PHASE_CONSTRAINT ||
-		    !is_of_sdk(&facts->constraints[node->placements[i].list]))
-			return false;
-	return true;
-}
-
 static void write(const struct choice *choice, struct plan *plan)
 {
 	struct plan_requests *requests = choice->offer->requests;
-	const struct schedule_result *result = choice->packing->result;
 
 	plan->requests = requests;
 	if (requests->asked == 0)
 		return;
 	plan->requests_note = note_text(choice->offer);
 	requests->held = 0;
-	ARRAY_EACH(const struct schedule_node_result, node, result->nodes, result->node_count)
-		if (is_held(choice->packing, node))
+	VEC_EACH(const struct plan_worker, worker, &plan->workers)
+		if (worker->requested && worker->node)
 			requests->held = resource_sum(
-				requests->held,
-				of_resources(choice->offer,
-					     &choice->facts->workers[node->worker].node->total));
+				requests->held, of_resources(choice->offer, &worker->node->total));
 }
 
 const struct decision_feature requests_decisions = {
