@@ -157,5 +157,6 @@ def test_a_controller_killed_in_each_step_goes_on(shared, controller, api_server
         assert [c["type"] for c in drain_requests.conditions("drain-1")] == ["DrainComplete"]
         assert [event.value for event in one.recorder.of("workersToDelete", since)] == [[old]]
         assert max(event.value for event in one.recorder.of("replicas", since)) == 2
+        assert len(control.find("Ray drains a worker in use", "is to be repaired")) <= 1, "a restart keeps Ray's deadline"
         assert all(deadline <= time.time() for deadline in deadlines)
         program.end()

@@ -192,6 +192,45 @@ struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeou
 	return call;
 }
 
+/* ---- GetDrainingNodes ---- */
+
+static void gcs_drains_read(struct gcs_call *call, const void *message, size_t size)
+{
+	AUTO(arena_done) struct arena scratch = { .budget = call->arena->budget };
+	struct gcs_reply ended = { .rejection = "" };
+	struct ray_drain *drains;
+	struct err err;
+
+	const Ray__GetDrainingNodesReply *reply = gcs_message_unpack(
+		&ray__get_draining_nodes_reply__descriptor, message, size, &scratch, &err);
+	if (!reply || gcs_status_check(reply->status, &err) < 0) {
+		gcs_call_fail(call, &err);
+		return;
+	}
+	ended.drain_count = reply->n_draining_nodes;
+	ended.drains = drains = arena_array(call->arena, ended.drain_count, sizeof(*drains));
+	for (size_t i = 0; i < ended.drain_count; i++)
+		drains[i] = (struct ray_drain){
+			.node_id = gcs_message_hex(call->arena, reply->draining_nodes[i]->node_id),
+			.deadline_ms = reply->draining_nodes[i]->draining_deadline_timestamp_ms,
+		};
+	gcs_call_end(call, &ended, NULL);
+}
+
+struct gcs_call *gcs_client_get_drains(struct gcs_client *client, int64_t timeout_ms,
+				       struct arena *arena, gcs_done *done, void *context)
+{
+	Ray__GetDrainingNodesRequest request = RAY__GET_DRAINING_NODES_REQUEST__INIT;
+	struct gcs_call *call = gcs_call_new(client, timeout_ms,
+					     "/ray.rpc.NodeResourceInfoGcsService/GetDrainingNodes",
+					     gcs_drains_read, done, context);
+
+	call->arena = arena;
+	call->reply_ceiling_bytes = GCS_DRAINS_BYTES;
+	gcs_call_send_message(call, &request.base);
+	return call;
+}
+
 /* ---- ResizeRayletResourceInstances ---- */
 
 static void gcs_resize_read(struct gcs_call *call, const void *message, size_t size)

@@ -77,6 +77,8 @@ struct gcs_reply {
 	const struct gpu_use *gpu_use;
 	const struct ray_work *work;
 	const struct ray_in_use *in_use;
+	const struct ray_drain *drains;
+	size_t drain_count;
 	bool accepted;
 	const char *rejection;
 	struct plan_size size;
@@ -108,6 +110,12 @@ void gcs_call_ask_known(struct gcs_call *call, gcs_state_known *known);
 struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeout_ms,
 				       const char *node_id_hex, const char *message,
 				       time_ms deadline, gcs_done *done, void *context);
+
+/* GetDrainingNodes: `drains` in the arena, also those that others drain. A reply above GCS_DRAINS_BYTES, about
+ * 1,500 nodes, ends with ERR_LIMIT. */
+#define GCS_DRAINS_BYTES ((size_t)64 << 10)
+struct gcs_call *gcs_client_get_drains(struct gcs_client *client, int64_t timeout_ms,
+				       struct arena *arena, gcs_done *done, void *context);
 
 /* ResizeRayletResourceInstances: the raylet has this much CPU and memory from now on. `size` is the
  * raylet's answer, which is more where as much is in use. An answer without both ends with ERR_INPUT. */

@@ -358,6 +358,8 @@ static const struct field node_fields[] = {
 	FIELD_TEXT(struct ray_node, ip_address, "nodeIpAddress"),
 	FIELD_TEXTS(struct ray_node, activity, "nodeActivity"),
 	FIELD_LABELS(struct ray_node, labels, "labels"),
+	FIELD_INTEGER(struct ray_node, drain_deadline_ms, "drainingDeadlineTimestampMs",
+		      .flags = FIELD_QUOTED),
 	FIELD_END,
 };
 

@@ -73,6 +73,17 @@ static int compare_planned(const void *name, const void *planned)
 	return strcmp(name, ((const struct planned_end *)planned)->node);
 }
 
+/* By Ray, after memory is lost; a longer one is a drain of others, and does not count. TIME_NONE: unknown. */
+static time_ms ray_deadline(const struct facts *facts, const struct worker *worker)
+{
+	const struct ray_node *node = worker->node;
+
+	if (!node || node->status != RAY_NODE_DRAINING || node->drain_deadline_ms <= 0 ||
+	    node->drain_deadline_ms > facts->snapshot->now + worker->planned->drain_ms)
+		return TIME_NONE;
+	return node->drain_deadline_ms;
+}
+
 /* The drain has begun when Ray has accepted it: from then on the end is known. */
 static void apply_planned(const struct facts *facts, struct worker *worker)
 {
@@ -90,6 +101,8 @@ static void apply_planned(const struct facts *facts, struct worker *worker)
 	worker->disruption_why = planned->why;
 	if (notified && notified->count > 0)
 		worker->ends = notified->count * MS_PER_SECOND;
+	else
+		worker->ends = ray_deadline(facts, worker);
 }
 
 static int compare_nodes(const void *left, const void *right)

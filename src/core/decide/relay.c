@@ -69,7 +69,7 @@ static bool update(struct choice *choice, const struct worker *worker)
 		return false;
 	if (!notified) {
 		remember(choice, worker, now, deadline);
-		return deadline != 0;
+		return deadline != 0 && deadline != worker->node->drain_deadline_ms / MS_PER_SECOND;
 	}
 	if (deadline != 0 && notified->count != deadline) {
 		remember(choice, worker, draining ? now : notified->since,

@@ -5,7 +5,8 @@
  * at once, and the operator would delete the replica with its busy hosts.
  *
  * The deadline is the earliest time that is known: of the taint, or the deletionTimestamp. Ray is notified
- * once, and again when the deadline has changed. */
+ * once, and again when the deadline has changed. After a restart Ray's own list of drains has the deadline of a
+ * planned end (ray_node.drain_deadline_ms). */
 #ifndef CORE_DECIDE_RELAY_H
 #define CORE_DECIDE_RELAY_H
 

@@ -37,6 +37,14 @@ struct ray_node {
 	struct strings activity; /* node_activity: why Ray calls it busy */
 	/* NULL, or an amount that is not a number: such a node never counts as unused. */
 	const char *problem;
+	/* Of GetDrainingNodes, which a pass reads only when it needs it: since 1970; 0: not read, or none. */
+	int64_t drain_deadline_ms;
+};
+
+/* A node that Ray drains, by GetDrainingNodes. */
+struct ray_drain {
+	const char *node_id;
+	int64_t deadline_ms; /* since 1970; 0 and below: none */
 };
 
 /* Longer than any Ray cluster runs; sums and differences with a time do not overflow. */

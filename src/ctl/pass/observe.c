@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/map.h"
 #include "base/sort.h"
 #include "core/model/identity.h"
 
@@ -78,11 +79,18 @@ static const struct ray_node *answered_nodes(const struct observation *observati
 {
 	const struct ray_state *state = observation->snapshot.ray_state;
 	struct ray_node *nodes = arena_array(arena, state->node_count, sizeof(*nodes));
+	struct map drains = MAP_IN(arena);
 
+	ARRAY_EACH(const struct ray_drain, drain, observation->ray_drains,
+		   observation->ray_drain_count)
+		map_set(&drains, drain->node_id, (void *)(uintptr_t)drain);
 	for (size_t i = 0; i < state->node_count; i++) {
 		const struct drain_answer *answer;
+		const struct ray_drain *drain = map_get(&drains, state->nodes[i].id);
 
 		nodes[i] = state->nodes[i];
+		if (drain)
+			nodes[i].drain_deadline_ms = drain->deadline_ms;
 		answer = ARRAY_FIND(observation->drains, observation->drain_count, node_id,
 				    nodes[i].id);
 		if (answer)
@@ -102,7 +110,7 @@ static void observe_ray(const struct observation *observation, struct arena *are
 		return;
 	state = ARENA_NEW(arena, struct ray_state);
 	*state = *snapshot->ray_state;
-	if (observation->drain_count > 0)
+	if (observation->drain_count + observation->ray_drain_count > 0)
 		state->nodes = answered_nodes(observation, arena);
 	if (observation->kv_requests && state->constraint_count == 0) {
 		state->constraints = observation->kv_requests;

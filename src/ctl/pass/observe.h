@@ -30,6 +30,8 @@ struct observation {
 	const struct ray_constraint *kv_requests; /* of the SDK under autoscaler v1; NULL: none */
 	const struct drain_answer *drains;
 	size_t drain_count;
+	const struct ray_drain *ray_drains; /* Ray's own list */
+	size_t ray_drain_count;
 	/* The Pods of the cluster are these; those of the cache are used where it has their version, or
 	 * has got a newer one since. */
 	bool verified;

@@ -9,7 +9,7 @@
  *                                            conflict  └─► Refreshing ──► Deciding   CONFLICTS_MAX
  *
  * decided() alone chooses the next step, by what the plan needs and what this pass has not read yet:
- * `drained`, `pods`, `fresh_state` and `work_read` are set once, so each side step is taken at most
+ * `drained`, `drains_read`, `pods`, `fresh_state` and `work_read` are set once, so each side step is taken at most
  * once, and the pass ends. Every request has a deadline; the failure of one that a decision needs ends
  * the pass without a patch.
  *
@@ -355,12 +355,59 @@ static void drain_answered(void *context, const struct gcs_reply *reply, const s
 	}
 }
 
+/* Ray's own deadlines: those that memory has lost must not begin again. */
+static void drains_read(void *context, const struct gcs_reply *reply, const struct err *err)
+{
+	struct pass_request *request = context;
+	struct pass *pass = request->pass;
+
+	count_gcs_error(pass, err);
+	if (err)
+		log_info("the deadlines of nodes that Ray drains are unknown", "cluster", pass->key,
+			 "error", err->text, NULL);
+	pass->ray_drains = reply->drains;
+	pass->ray_drain_count = reply->drain_count;
+	request_end(request);
+	phase_end(pass, "reading");
+	pass_decide(pass);
+}
+
+/* A drain with a deadline, while Ray drains a node already: it may be the same one. */
+static bool needs_drains(const struct pass *pass, const struct act_drains *drains)
+{
+	bool draining = false;
+
+	if (pass->drains_read || !pass->ray_state)
+		return false;
+	ARRAY_EACH(const struct ray_node, node, pass->ray_state->nodes, pass->ray_state->node_count)
+		draining |= node->status == RAY_NODE_DRAINING;
+	VEC_EACH(const struct act_drain, drain, &drains->list)
+		if (draining && drain->deadline != TIME_NONE)
+			return true;
+	return false;
+}
+
+static void read_drains(struct pass *pass)
+{
+	struct pass_request *request = request_new(pass);
+
+	pass->step = PASS_READING;
+	pass->drains_read = true;
+	phase_begin(pass);
+	request->gcs = gcs_client_get_drains(pass->config.gcs, gcs_timeout_ms(pass), &pass->arena,
+					     drains_read, request);
+}
+
 static bool ask_drains(struct pass *pass, const struct plan *plan)
 {
 	size_t limit = (size_t)pass->config.control->options->max_drains;
 	struct act_drains drains;
 
 	act_drains(plan, limit, &pass->arena, &drains);
+	if (needs_drains(pass, &drains)) {
+		read_drains(pass);
+		return true;
+	}
 	pass->drained = true;
 	if (drains.list.count == 0)
 		return false;

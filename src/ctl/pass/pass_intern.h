@@ -124,6 +124,9 @@ struct pass {
 	VEC(struct pass_request *) requests;
 	size_t waiting; /* requests without an answer */
 	VEC(struct drain_answer) drains;
+	const struct ray_drain *ray_drains; /* Ray's own list */
+	size_t ray_drain_count;
+	bool drains_read;    /* ray_drains were read, or could not be */
 	bool fresh_state;    /* Ray was read once more for a Pod that may register */
 	bool drained;        /* drains were sent */
 	bool drain_accepted; /* at least one of them */

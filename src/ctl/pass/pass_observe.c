@@ -102,6 +102,8 @@ void pass_observe(struct pass *pass, struct pass_work *work)
 	observation->kv_requests = pass->kv_requests;
 	observation->drains = pass->drains.at;
 	observation->drain_count = pass->drains.count;
+	observation->ray_drains = pass->ray_drains;
+	observation->ray_drain_count = pass->ray_drain_count;
 	snapshot->settings = options->settings;
 	if (!pass->devices)
 		pass->devices = device_view_hold(pass->config.control);

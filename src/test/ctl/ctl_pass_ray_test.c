@@ -254,6 +254,76 @@ static void test_a_dead_raylet_in_a_pod_that_runs(void **state)
 	assert_non_null(strstr(api.bodies[0], "workersToDelete\", \"value\": [\"demo-worker\"]"));
 }
 
+/* --- a controller that starts while Ray drains a worker on a Node that is to be repaired --- */
+
+static Ray__GetDrainingNodesReply draining;
+static int64_t drains_asked;
+
+static const ProtobufCMessage *ray_drains(const char *path)
+{
+	drains_asked += strstr(path, "GetDrainingNodes") != NULL;
+	return draining.n_draining_nodes > 0 ? &draining.base : NULL;
+}
+
+static void sick_node(void)
+{
+	static const struct taint taint = {
+		.key = "nvidia.com/gpu-xid-error", .value = "", .effect = "NoSchedule", .added = 1
+	};
+	static const struct node node = {
+		.name = "n1", .unschedulable = true, .taints = &taint, .taint_count = 1
+	};
+
+	busy_worker();
+	ray_nodes[1].status = RAY__NODE_STATUS__DRAINING;
+	ray_nodes[1].n_available_resources = 0;
+	seen.pods = api.pods =
+		LIST(HEAD_POD ",{'metadata': {'name': 'demo-worker', 'namespace': 'a', 'labels': {"
+			      "'ray.io/cluster': 'demo', 'ray.io/node-type': 'worker',"
+			      " 'ray.io/group': 'gpu'}}, 'spec': {'nodeName': 'n1', 'containers':"
+			      " [{'name': 'ray-worker'}]}, 'status': " RUNNING "}");
+	seen.node = &node;
+	options.settings.repair_deadline_seconds = 600;
+	ray.accept = true;
+	ray.lists = ray_drains;
+	drains_asked = 0;
+}
+
+static void test_the_deadline_of_ray_is_kept(void **state)
+{
+	Ray__DrainingNode of = RAY__DRAINING_NODE__INIT, *list[] = { &of };
+	char wanted[100];
+
+	(void)state;
+	sick_node();
+	draining = (Ray__GetDrainingNodesReply)RAY__GET_DRAINING_NODES_REPLY__INIT;
+	of.node_id = ray_nodes[1].node_id;
+	of.draining_deadline_timestamp_ms = loop_wall(script.loop) + 300 * MS_PER_SECOND;
+	draining.draining_nodes = list;
+	draining.n_draining_nodes = 1;
+	run_pass(NULL);
+	assert_int_equal(ray.drains, 0);
+	assert_int_equal(drains_asked, 1);
+	(void)snprintf(wanted, sizeof(wanted), "\"count\": %lld",
+		       (long long)(of.draining_deadline_timestamp_ms / MS_PER_SECOND));
+	assert_non_null(strstr(seen.memory, "notified"));
+	assert_non_null(strstr(seen.memory, wanted));
+	/* It is remembered from here on. */
+	pass_again();
+	assert_int_equal(ray.drains, 0);
+	assert_int_equal(drains_asked, 1);
+}
+
+static void test_without_the_list_of_ray_the_drain_is_sent_again(void **state)
+{
+	(void)state;
+	sick_node();
+	draining.n_draining_nodes = 0;
+	run_pass(NULL);
+	assert_int_equal(drains_asked, 1);
+	assert_int_equal(ray.drains, 1);
+}
+
 #define NO_MORE_ROOM                                                                               \
 	"{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'demo',"           \
 	" 'namespace': 'a', 'generation': 1}, 'spec': {'enableInTreeAutoscaling': true,"           \
@@ -429,6 +499,8 @@ int main(void)
 		TEST(test_a_restarted_gcs_costs_no_worker),
 		TEST(test_another_session_in_the_same_head_terminates_nothing),
 		TEST(test_one_reply_that_leaves_a_worker_out_costs_nothing),
+		TEST(test_the_deadline_of_ray_is_kept),
+		TEST(test_without_the_list_of_ray_the_drain_is_sent_again),
 		TEST(test_a_dead_raylet_in_a_pod_that_runs),
 		TEST(test_surplus_that_is_not_registered_is_named),
 		TEST(test_what_registers_before_the_patch_stays),

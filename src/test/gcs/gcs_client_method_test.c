@@ -42,6 +42,41 @@ static void test_drain(void **state)
 	gcs_bench_close();
 }
 
+static void on_drains(void *context, const struct gcs_reply *reply, const struct err *err)
+{
+	assert_int_equal(reply->drain_count, 1);
+	assert_string_equal(reply->drains[0].node_id, "00ff10");
+	assert_int_equal(reply->drains[0].deadline_ms, 1795000000123);
+	gcs_bench_on_done(context, reply, err);
+}
+
+static void test_drains(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	Ray__DrainingNode node = RAY__DRAINING_NODE__INIT, *nodes[2000] = { &node };
+	Ray__GetDrainingNodesReply reply = RAY__GET_DRAINING_NODES_REPLY__INIT;
+
+	(void)state;
+	gcs_bench_open();
+	gcs_bench.gcs.reply = &reply.base;
+	node.node_id = (ProtobufCBinaryData){ 3, (uint8_t *)"\x00\xff\x10" };
+	node.draining_deadline_timestamp_ms = 1795000000123;
+	reply.draining_nodes = nodes;
+	reply.n_draining_nodes = 1;
+	gcs_client_get_drains(gcs_bench.client, 1000, &arena, on_drains, NULL);
+	gcs_bench_run_good();
+	assert_string_equal(gcs_bench.gcs.path,
+			    "/ray.rpc.NodeResourceInfoGcsService/GetDrainingNodes");
+	node.node_id.data = (uint8_t *)"01234567890123456789012345678901";
+	node.node_id.len = 32;
+	for (size_t i = 0; i < 2000; i++)
+		nodes[i] = &node;
+	reply.n_draining_nodes = 2000;
+	gcs_client_get_drains(gcs_bench.client, 1000, &arena, gcs_bench_on_done, NULL);
+	gcs_bench_run_error(ERR_LIMIT, "65536");
+	gcs_bench_close();
+}
+
 static struct plan_size resized_to;
 
 static void on_resized(void *context, const struct gcs_reply *reply, const struct err *err)
@@ -318,6 +353,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_drain),
+		cmocka_unit_test(test_drains),
 		cmocka_unit_test(test_resize),
 		cmocka_unit_test(test_drain_of_a_bad_id),
 		cmocka_unit_test(test_report),

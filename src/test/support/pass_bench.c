@@ -231,6 +231,8 @@ void pass_bench_view(void *context, struct arena *arena, struct observation *ret
 	ret_view->cluster = object;
 	ret_view->snapshot.pods = pass_bench_pods(pods, arena, &ret_view->snapshot.pod_count);
 	ret_view->bytes = arena->used_bytes;
+	ret_view->snapshot.nodes = seen.node;
+	ret_view->snapshot.node_count = seen.node != NULL;
 	ret_view->snapshot.view_problem = seen.stale;
 	memory_free(cluster);
 	memory_free(pods);

@@ -90,6 +90,7 @@ extern struct pass_seen {
 	struct arena arena;  /* of the result of current() */
 	struct arena *cache; /* of the objects of the last view; NULL: none */
 	const char *cluster, *pods, *stale;
+	const struct node *node; /* NULL: no Nodes are known */
 	struct pass *pass;
 	int decisions, endings, views;
 	struct pass_decision decision; /* the last one */
