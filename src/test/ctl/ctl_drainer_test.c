@@ -324,6 +324,36 @@ static void test_failed_workers_are_in_the_snapshot(void **state)
 	assert_non_null(strstr(snapshot.worker_failures[0].message, "exit code 1"));
 }
 
+/* A controller that has just started has their Pods alone. */
+static void test_failures_before_a_restart_are_read_from_pods(void **state)
+{
+	const struct pod list[] = {
+		worker("w-1", "n1", FAILED),
+		worker("w-2", "n2", "'phase':'Failed','reason':'UnexpectedAdmissionError'"),
+		worker("w-drained", "n1", FAILED),
+	};
+	const struct pod *all[] = { &list[0], &list[1], &list[2] };
+	struct plan_worker drained = { .pod = "w-drained", .state = WORKER_DRAINING };
+	struct snapshot snapshot = { .cluster = { .namespace_ = "a", .name = "demo" },
+				     .pods = all,
+				     .pod_count = 3 };
+	const struct plan plan = { .workers = { .at = &drained, .count = 1 } };
+	const struct pass_decision decision = { .plan = &plan, .snapshot = &snapshot };
+
+	(void)state;
+	requests = LIST_OF("");
+	start();
+	repair_feature.decided(drainer, &decision);
+	assert_int_equal(observed().worker_failure_count, 1); /* w-2 has no time */
+	assert_string_equal(observed().worker_failures[0].pod, "w-1");
+	assert_int_equal(observed().worker_failures[0].at, NODE_SINCE + 40000);
+	all[0] = &list[1];
+	all[1] = &list[0];
+	plan.workers.at[0].pod = "w-1";
+	repair_feature.decided(drainer, &decision); /* the watch has the later ones */
+	assert_int_equal(observed().worker_failure_count, 1);
+}
+
 /* A crash loop of a thousand workers keeps the last ones. */
 static void test_failed_workers_are_bounded(void **state)
 {
@@ -389,6 +419,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_failed_workers_are_in_the_snapshot, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_failures_before_a_restart_are_read_from_pods,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failed_workers_are_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_the_event_of_a_failed_worker_has_the_sign,
 						setup, teardown),

@@ -459,7 +459,7 @@ static void decided(void *self, const struct pass_decision *decision)
 	struct repaired *repaired =
 		cluster_map_make(&drainer->of.clusters, cluster->namespace_, cluster->name);
 
-	worker_failures_decided(&repaired->failures, decision->plan);
+	worker_failures_decided(&repaired->failures, decision->snapshot, decision->plan);
 	repaired->has_nodes = repair != NULL;
 	memset(repaired->nodes, 0, sizeof(repaired->nodes));
 	memset(repaired->workers, 0, sizeof(repaired->workers));

@@ -13,24 +13,6 @@ static bool ends(const struct plan_worker *worker)
 	       worker->reason == REASON_LEAVING;
 }
 
-void worker_failures_decided(struct worker_failures *failures, const struct plan *plan)
-{
-	VEC(const char *) names = { .at = NULL };
-
-	arena_done(&failures->arena);
-	failures->arena = ARENA_INIT;
-	VEC_EACH(const struct plan_worker, worker, &plan->workers)
-		if (ends(worker))
-			VEC_PUSH(&failures->arena, &names,
-				 arena_strdup(&failures->arena, worker->pod));
-	VEC_EACH(const struct plan_group, group, &plan->groups)
-		VEC_EACH(const struct plan_termination, end, &group->terminate)
-			VEC_PUSH(&failures->arena, &names,
-				 arena_strdup(&failures->arena, end->pod));
-	failures->ending =
-		name_set_of_strings(&failures->arena, &(struct strings){ names.at, names.count });
-}
-
 static void drop(struct worker_failure *failure)
 {
 	memory_free((void *)(uintptr_t)failure->group);
@@ -75,6 +57,8 @@ void worker_failures_pod_changed(struct worker_failures *failures, const struct 
 	    name_set_contains(&failures->ending, pod->name))
 		return;
 	status = pod_status_read(pod, &scratch);
+	if (status.failed_at == TIME_NONE && now == TIME_NONE)
+		return;
 	failure = place_of(failures, pod->name);
 	drop(failure);
 	*failure = (struct worker_failure){
@@ -84,6 +68,30 @@ void worker_failures_pod_changed(struct worker_failures *failures, const struct 
 		.at = status.failed_at != TIME_NONE ? status.failed_at : now,
 		.message = memory_strdup(arena_cut(&scratch, status.text, MESSAGE_MAX)),
 	};
+}
+
+void worker_failures_decided(struct worker_failures *failures, const struct snapshot *snapshot,
+			     const struct plan *plan)
+{
+	VEC(const char *) names = { .at = NULL };
+
+	arena_done(&failures->arena);
+	failures->arena = ARENA_INIT;
+	VEC_EACH(const struct plan_worker, worker, &plan->workers)
+		if (ends(worker))
+			VEC_PUSH(&failures->arena, &names,
+				 arena_strdup(&failures->arena, worker->pod));
+	VEC_EACH(const struct plan_group, group, &plan->groups)
+		VEC_EACH(const struct plan_termination, end, &group->terminate)
+			VEC_PUSH(&failures->arena, &names,
+				 arena_strdup(&failures->arena, end->pod));
+	failures->ending =
+		name_set_of_strings(&failures->arena, &(struct strings){ names.at, names.count });
+	if (failures->began)
+		return;
+	failures->began = true;
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		worker_failures_pod_changed(failures, NULL, snapshot->pods[i], TIME_NONE);
 }
 
 const struct worker_failure *worker_failures_copy(const struct worker_failures *failures,
