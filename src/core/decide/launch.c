@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/int64.h"
+#include "core/decide/demand.h"
 #include "core/decide/limits.h"
 #include "core/decide/replica.h"
 #include "core/decide/target.h"
@@ -97,7 +98,8 @@ static bool is_free(const struct choice *choice, const struct replica *replica)
 }
 
 /* Replicas of the group that bundles of request-resources wait for: at the most one for each bundle
- * that found no place and that an empty worker of the group would serve. */
+ * that found no place and that an empty worker of the group would serve. Under a pool those of Ray's
+ * SDK wait for one: others of the pool could use what only a request asks for. */
 static int64_t requested_replicas(const struct choice *choice, const struct group *group)
 {
 	const struct capacity *capacity = &choice->offer->groups[group->index].seen_capacity;
@@ -115,6 +117,8 @@ static int64_t requested_replicas(const struct choice *choice, const struct grou
 						&capacity->resources, &capacity->labels))
 				waiting += int64_min(left, group->kept);
 		}
+		if (group->grant && demand_is_of_sdk(&choice->facts->constraints[c]))
+			waiting = int64_min(waiting, 1);
 		count = waiting > count ? waiting : count;
 	}
 	return count;

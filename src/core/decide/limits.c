@@ -395,6 +395,19 @@ static int64_t within_cap(int64_t allowed, int64_t cap, int64_t hosts, int64_t s
 	return int64_min(allowed, replicas_within(cap - starting, hosts, starting));
 }
 
+/* Under a pool the first launch after a back-off is one replica, until it has registered or failed, unless work waits
+ * for more: others of the pool could use what only a request asks for. */
+static int64_t within_probe(const struct group_choice *own, int64_t allowed, int64_t starting)
+{
+	int64_t requested = own->packing->requested / own->group->hosts;
+	int64_t waited_for = own->launch_replicas - requested;
+
+	if (!own->group->grant || !own->health->backoff || own->health->backed_off ||
+	    requested == 0)
+		return allowed;
+	return int64_min(allowed, waited_for > 0 ? waited_for : starting == 0);
+}
+
 void limits_throttle(struct choice *choice, const int64_t *most)
 {
 	int64_t starting_all = 0;
@@ -410,6 +423,7 @@ void limits_throttle(struct choice *choice, const int64_t *most)
 			int64_t within = conservative_replicas(choice, group, starting);
 			allowed = allowed < within ? allowed : within;
 		}
+		allowed = within_probe(own, allowed, starting);
 		allowed = within_cap(allowed, choice->facts->launch.most_starting, group->hosts,
 				     starting_all);
 		allowed = within_cap(allowed, group->launch.most_starting, group->hosts, starting);

@@ -286,6 +286,15 @@ const struct plan_schedule *packing_schedule_of(const struct packing *packing,
 		.schedule;
 }
 
+bool packing_is_requested(const struct packing *packing, const struct schedule_node_result *node)
+{
+	for (size_t i = 0; i < node->placement_count; i++)
+		if (node->placements[i].phase != SCHEDULE_PHASE_CONSTRAINT ||
+		    !demand_is_of_sdk(&packing->facts->constraints[node->placements[i].list]))
+			return false;
+	return true;
+}
+
 static void note_request(const struct packing *packing, struct worker_packing *worker,
 			 const struct schedule_placement *placement)
 {
@@ -334,10 +343,14 @@ static void note_launches(struct packing *packing)
 	ARRAY_EACH(const struct schedule_node_result, node, packing->result->nodes,
 		   packing->result->node_count) {
 		if (node->worker == SCHEDULE_NO_INDEX && node->status == SCHEDULE_LAUNCH &&
-		    node->type > 0)
-			note_launch(&packing->groups[node->type - 1],
-				    packing->facts->groups[node->type - 1].schedule != NULL,
+		    node->type > 0) {
+			struct group_packing *group = &packing->groups[node->type - 1];
+
+			note_launch(group, packing->facts->groups[node->type - 1].schedule != NULL,
 				    node->launch_phase);
+			group->requested += node->launch_phase == SCHEDULE_PHASE_CONSTRAINT &&
+					    packing_is_requested(packing, node);
+		}
 	}
 	for (size_t g = 0; g < packing->facts->group_count; g++)
 		packing->groups[g].launches = packing->result->launches[g + 1];

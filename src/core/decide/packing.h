@@ -36,8 +36,9 @@ static inline bool worker_is_needed(const struct worker_packing *worker)
 }
 
 struct group_packing {
-	int64_t launches; /* Pods, by the packing */
-	int64_t whole;    /* Pods of them for placement groups, request_resources and a schedule */
+	int64_t launches;  /* Pods, by the packing */
+	int64_t whole;     /* Pods of them for placement groups, request_resources and a schedule */
+	int64_t requested; /* Pods of them for request_resources of Ray's SDK alone */
 	bool launches_for_min, launches_for_request, launches_for_demand;
 	/* Set by disruption_replace(), in replicas. */
 	int64_t launches_for_disruption; /* beside `launches` */
@@ -85,6 +86,8 @@ void packing_state(struct offer *offer);
 void packing_run(struct packing *packing);
 /* Notes for each worker whether it is chosen for termination, and its need. The last step. */
 void packing_note_workers(struct packing *packing);
+/* All that is placed on it are bundles of request_resources of Ray's SDK, or nothing is. */
+bool packing_is_requested(const struct packing *packing, const struct schedule_node_result *node);
 /* The longest time that a starved bundle has been starved; 0 without one. */
 int64_t packing_starved_seconds(const struct packing *packing);
 /* Whose bundle it is, of a placement in the phase CONSTRAINT; NULL: not that of a schedule. */

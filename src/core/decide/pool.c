@@ -27,6 +27,7 @@ struct fresh {
 	size_t group, at; /* at: its place in the result */
 	enum schedule_phase phase;
 	bool gang;        /* a bundle of a gang is on it */
+	bool requested;   /* as of a pool_ask */
 	size_t unit_size; /* replicas of the smallest unit that has it; 0: none */
 };
 
@@ -41,6 +42,7 @@ struct member {
 	enum schedule_phase phase;
 	size_t rank; /* of the gang in the packing; SIZE_MAX: the unit is this replica */
 	size_t group, at;
+	bool requested;
 };
 
 struct fresh_list {
@@ -97,12 +99,15 @@ static void list_node(struct fresh_list *list, const struct choice *choice, size
 		VEC_PUSH(choice->arena, &list->at,
 			 ((struct fresh){ .group = group->index,
 					  .at = index,
-					  .phase = node->launch_phase }));
+					  .phase = node->launch_phase,
+					  .requested = true }));
 	}
 	if (listing->fresh == SIZE_MAX)
 		return;
 	own = &list->at.at[listing->fresh];
 	own->phase = node->launch_phase < own->phase ? node->launch_phase : own->phase;
+	own->requested &= node->launch_phase == SCHEDULE_PHASE_CONSTRAINT &&
+			  packing_is_requested(choice->packing, node);
 	note_gangs(list, listing->fresh, choice->arena, node);
 }
 
@@ -140,6 +145,8 @@ static int compare_members(const void *left, const void *right)
 {
 	const struct member *a = left, *b = right;
 
+	if (a->requested != b->requested)
+		return a->requested ? 1 : -1;
 	if (a->phase != b->phase)
 		return a->phase < b->phase ? -1 : 1;
 	if (a->rank != b->rank)
@@ -151,7 +158,8 @@ static void add_member(const struct choice *choice, const struct fresh *fresh,
 		       enum schedule_phase phase, size_t rank, struct fresh_list *list)
 {
 	VEC_PUSH(choice->arena, &list->members,
-		 ((struct member){ phase, rank, fresh->group, fresh->at }));
+		 ((struct member){ phase, rank, fresh->group, fresh->at,
+				   rank == SIZE_MAX && fresh->requested }));
 }
 
 /* A unit for each gang, in the order of the packing, with all of its new replicas, so that its grant
@@ -221,18 +229,19 @@ static void count_there(const struct choice *choice, const struct gang_place *ga
 
 /* Equal ones in a row are one entry. */
 static void add_single(const struct choice *choice, struct pool_ask_list *asks, size_t group,
-		       int64_t count)
+		       int64_t count, bool requested)
 {
 	struct pool_ask *last = asks->count > 0 ? &asks->at[asks->count - 1] : NULL;
 
 	if (count <= 0)
 		return;
-	if (last && !last->gang && last->parts.at[0].group == group) {
+	if (last && !last->gang && last->requested == requested &&
+	    last->parts.at[0].group == group) {
 		last->count += count;
 		return;
 	}
 	last = VEC_ADD(choice->arena, asks);
-	*last = (struct pool_ask){ .count = count };
+	*last = (struct pool_ask){ .count = count, .requested = requested };
 	add_part(choice, last, group);
 }
 
@@ -261,8 +270,8 @@ struct pool_ask_list pool_ask(const struct choice *choice)
 		admitted[fresh->group] -= fresh->gang;
 	VEC_EACH(const struct member, member, &list.members) {
 		if (member->rank == SIZE_MAX) {
-			add_single(choice, &asks, member->group,
-				   admit(&admitted[member->group], 1));
+			add_single(choice, &asks, member->group, admit(&admitted[member->group], 1),
+				   member->requested);
 			continue;
 		}
 		if (!gang || member[-1].rank != member->rank) {
@@ -279,7 +288,8 @@ struct pool_ask_list pool_ask(const struct choice *choice)
 		if (facts->groups[g].grant)
 			add_single(choice, &asks, g,
 				   admit(&admitted[g], i == g ? packing->launches_for_disruption :
-								packing->launches_for_warm));
+								packing->launches_for_warm),
+				   false);
 	}
 	return asks;
 }

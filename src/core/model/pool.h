@@ -57,6 +57,7 @@ struct pool_ask {
 	VEC(struct pool_ask_part) parts; /* by group, each at most once */
 	int64_t count;
 	bool gang;
+	bool requested; /* nothing waits for it: request_resources of Ray's SDK alone asks for it */
 };
 
 /* A VEC. */

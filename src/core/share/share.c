@@ -247,7 +247,8 @@ static bool key_of_unit(const struct share_work *work, size_t index, struct sort
 	*ret_cluster = unit->cluster;
 	ret_key->by[0] = index != work->reserved;
 	ret_key->by[1] = -(int64_t)unit->priority;
-	ret_key->by[2] = unit->since_ms;
+	ret_key->by[2] = unit->requested;
+	ret_key->by[3] = unit->since_ms;
 	return work->result->units[index] == SHARE_WAITS;
 }
 
@@ -261,7 +262,7 @@ static bool key_of_worker(const struct share_work *work, size_t index, struct so
 
 	*ret_cluster = worker->cluster;
 	ret_key->by[0] = busy;
-	ret_key->by[1] = worker->needed;
+	ret_key->by[1] = worker->needed + (worker->needed && !worker->requested);
 	ret_key->by[2] = worker->order;
 	ret_key->by[3] = busy ? -worker->since_ms : worker->since_ms;
 	if (busy)

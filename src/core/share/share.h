@@ -16,7 +16,9 @@
  *      first. The share is the usage beyond the guarantee, divided by the weight; of a queue in
  *      several pools the largest one (dominant share), scaled to the pool's capacity.
  * Ties: the unit that waits longest, then the queue's name. Within a queue: priority of the unit,
- * waiting time, name of the cluster, order in the input. A unit in its turn is
+ * units for which work waits before requested ones, waiting time, name of the cluster, order in the
+ * input. A requested unit is in step 1 only if no such work of its queue waits for step 2. A unit in
+ * its turn is
  *   granted   when it fits what is free now, or
  *   coming    when it fits as soon as workers have left: those that leave already, and those that
  *             are released for it here. The free GPUs that it will use stay free.
@@ -41,8 +43,10 @@
  *   - and, after the exchange, no smaller share than the unit's queue, if demand needs it
  *     (request_resources holds idle workers). The smaller of two shares grows, and the queue that
  *     lost the worker cannot win it back: there are no loops.
- * Workers that no demand needs are also released for another cluster of the same queue, if the
- * queue is above its guarantee, and for the reservation. A cluster that wins in this call loses
+ * Workers that no demand needs are also released for another cluster of the same queue, and for the
+ * reservation; those that only a request needs for work of another cluster of the same queue. For
+ * work this may be within the guarantee, which the work has then. Of the workers that demand needs
+ * those of requests end first. A cluster that wins in this call loses
  * nothing in it to a borrower, or two gangs would exchange their halves. Busy workers are drained
  * only for a unit within its guarantee, only of queues that allow it, after all idle ones, lowest
  * priority first.
@@ -107,6 +111,7 @@ struct share_unit {
 	int32_t priority; /* within the queue */
 	bool passed_over; /* it takes nothing in this call, and nothing is kept for it */
 	bool unreserved;  /* there is never a reservation for it */
+	bool requested;   /* nothing waits for it (request_resources of Ray's SDK) */
 };
 
 enum share_state {
@@ -122,6 +127,7 @@ struct share_worker {
 	enum share_state state;
 	/* Of an idle one: demand is placed on it (request_resources). Of a busy one: it ends after others. */
 	bool needed;
+	bool requested;   /* of an idle one that is needed: by such a request alone */
 	int64_t since_ms; /* in this state */
 	int64_t order;    /* of release in a queue, lower first: whole Nodes before others */
 };

@@ -146,10 +146,21 @@ static bool take(struct share_work *work, struct share_account *account, size_t 
 	return true;
 }
 
+/* In step 1: it is left to step 2, where the units are in the order of the queue. With a claim there is none. */
+static bool is_left(const struct share_unit *given, struct share_account *account)
+{
+	if (account->usage + account->claim + given->amount > account->guaranteed) {
+		account->borrows |= !given->requested;
+		return true;
+	}
+	return given->requested && account->borrows && account->claim == 0;
+}
+
 static bool look_at(struct share_work *work, struct share_account *account, size_t unit,
 		    bool guaranteed)
 {
-	int64_t amount = work->pool->units[unit].amount;
+	const struct share_unit *given = &work->pool->units[unit];
+	int64_t amount = given->amount;
 
 	if (work->result->units[unit] >= SHARE_COMING)
 		return false;
@@ -157,7 +168,7 @@ static bool look_at(struct share_work *work, struct share_account *account, size
 		work->result->units[unit] = SHARE_AT_MAXIMUM;
 		return false;
 	}
-	if (guaranteed && account->usage + account->claim + amount > account->guaranteed)
+	if (guaranteed && is_left(given, account))
 		return false;
 	if (take(work, account, unit, guaranteed))
 		return true;

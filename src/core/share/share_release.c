@@ -30,9 +30,17 @@ struct need {
 
 /* ---- which workers ---- */
 
+/* Work may have the idle worker of another cluster of its queue: the queue has as much afterwards. */
+static bool may_replace(const struct need *need, const struct share_account *loser)
+{
+	return need->unit != SHARE_NONE && loser == need->account && !need->given->requested;
+}
+
 /* Whether it might lose any worker: without a look at each. */
 static bool may_lose_any(const struct need *need, const struct share_account *loser)
 {
+	if (may_replace(need, loser))
+		return true;
 	if (loser->usage - loser->coming <= loser->guaranteed)
 		return false;
 	if (need->unit == SHARE_NONE || need->guaranteed || need->reserved ||
@@ -47,7 +55,9 @@ static bool may_lose_any(const struct need *need, const struct share_account *lo
 static bool may_end(const struct share_work *work, const struct need *need,
 		    const struct share_account *loser, const struct share_worker *worker)
 {
-	if (loser->usage - loser->coming - worker->amount < loser->guaranteed)
+	bool replaced = (!worker->needed || worker->requested) && may_replace(need, loser);
+
+	if (!replaced && loser->usage - loser->coming - worker->amount < loser->guaranteed)
 		return false;
 	if (need->unit == SHARE_NONE)
 		return true;
@@ -60,8 +70,10 @@ static bool shares_allow(const struct need *need, const struct share_account *lo
 {
 	if (need->unit == SHARE_NONE || need->guaranteed)
 		return true;
-	if (loser == need->account || (need->reserved && !worker->needed))
-		return !worker->needed;
+	if (loser == need->account)
+		return !worker->needed || (worker->requested && may_replace(need, loser));
+	if (need->reserved && !worker->needed)
+		return true;
 	if (loser->queue->priority != need->account->queue->priority)
 		return loser->queue->priority < need->account->queue->priority;
 	if (!worker->needed)
@@ -270,7 +282,8 @@ bool share_make_room(struct share_work *work, size_t unit, bool guaranteed)
 	if (try_to_end(work, &need))
 		return true;
 	account->in_vain += need.looked;
-	if (need.picked == 0 || !work->pool->places)
+	/* Work may have more than a request. */
+	if (!given->requested && (need.picked == 0 || !work->pool->places))
 		account->hopeless = given->amount;
 	return false;
 }

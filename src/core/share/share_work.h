@@ -8,8 +8,9 @@
 /* A queue with its sums. */
 struct share_account {
 	const struct share_queue *queue;
-	size_t rank;                     /* of its name in the pool */
-	bool fell;                       /* its usage, by a release; share_fill resets it */
+	size_t rank;  /* of its name in the pool */
+	bool fell;    /* its usage, by a release; share_fill resets it */
+	bool borrows; /* work waits that is larger than the rest of the guarantee */
 	int64_t guaranteed, unlent_part; /* in proportion; of it, not lendable */
 	int64_t usage;     /* of workers that stay, and of units that are granted or coming */
 	int64_t coming;    /* of it, of units that are coming */

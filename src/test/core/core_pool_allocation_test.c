@@ -372,6 +372,47 @@ static void test_whole_nodes_are_released_first(void **state)
 	}
 }
 
+/* Two RayClusters of one queue: the work of one has the workers that a request of the other keeps, and a request
+ * comes after it. */
+static void test_work_comes_before_requests(void **state)
+{
+	const struct pool_allocation *allocation;
+
+	(void)state;
+	for (int i = 0; i < 16; i++)
+		add_worker(2, 0, "", SHARE_IDLE);
+	ask(3, 0, 8, 1);
+	for (int requested = 0; requested < 2; requested++) {
+		VEC_EACH(struct pool_report_worker, worker, &scene.reports[2]) {
+			worker->needed = true;
+			worker->requested = requested;
+		}
+		allocation = allocate();
+		assert_int_equal(terms(allocation, 2)->release_count, requested ? 8 : 0);
+	}
+	expect_text(allocation, 3, 0, REASON_WAITS_FOR_POOL, "8 GPUs become free for it");
+	scene.asks[3].at[0].gang = false;
+	scene.asks[3].at[0].requested = true;
+	assert_int_equal(terms(allocate(), 2)->release_count, 0);
+}
+
+static void test_a_request_waits_behind_work(void **state)
+{
+	(void)state;
+	scene.pool.gpus = UNITS(2);
+	ask(2, 0, 1, 2);
+	scene.asks[2].at[0].requested = true;
+	allocate();
+	scene.now += 1000;
+	ask(3, 0, 1, 1);
+	expect(allocate(), 3, 1, 0);
+	expect(allocate(), 2, 1, 0);
+	expect_text(allocate(), 2, 0, REASON_WAITS_FOR_POOL, "place 1 of 1");
+	ask(3, 0, 1, 2);
+	expect(allocate(), 3, 2, 0);
+	expect_text(allocate(), 2, 0, REASON_WAITS_FOR_POOL, "place 2 of 3");
+}
+
 static void test_workers_that_may_not_end(void **state)
 {
 	static const struct label keep = { ANNOTATION_DO_NOT_DISRUPT, "true" };
@@ -871,6 +912,8 @@ int main(void)
 		TEST(test_an_amount_is_not_a_place),
 		TEST(test_places_are_those_of_the_template),
 		TEST(test_whole_nodes_are_released_first),
+		TEST(test_work_comes_before_requests),
+		TEST(test_a_request_waits_behind_work),
 		TEST(test_workers_that_may_not_end),
 		TEST(test_a_drain_keeps_its_deadline),
 		TEST(test_places_in_the_order_are_kept),

@@ -459,6 +459,8 @@ static const char *check_reservation(void)
 		if (!table->asks.at[reserved]->gang &&
 		    table->asks.at[reserved]->parts[0].group != 1)
 			return "8: a reservation for a single replica";
+		if (table->asks.at[reserved]->requested)
+			return "8: a reservation for a request";
 		if (world.now - world.last->pasts[p].reserved_since >= 600 * SECOND)
 			return "8: a reservation without an end";
 	}

@@ -62,6 +62,8 @@ static void make_workers(int64_t gpus)
 			.since_ms = SCENE_NOW - (int64_t)below(20) * SECOND,
 		};
 
+		worker.requested = often(50);
+
 		VEC_PUSH(&scene.arena, &scene.workers, worker);
 		left -= worker.amount;
 	}
@@ -79,6 +81,8 @@ static void make_units(void)
 			.priority = often(90) ? 0 : 1,
 			.passed_over = often(3),
 		};
+
+		unit.requested = unit.unreserved = often(30);
 
 		VEC_PUSH(&scene.arena, &scene.units, unit);
 	}
@@ -114,6 +118,7 @@ struct sums {
 	int64_t granted, coming;    /* units */
 	int64_t largest, smallest;  /* unit that was granted or is coming */
 	int64_t largest_worker;
+	int64_t replaced;   /* of workers that end for work of the queue itself */
 	bool lost, drained; /* workers, in this call */
 };
 
@@ -147,7 +152,13 @@ static void sum_workers(const struct share_result *result)
 		if (worker->amount > sum->largest_worker)
 			sum->largest_worker = worker->amount;
 		if (result->workers[i].action != SHARE_STAY) {
-			sum->lost = any_lost = true;
+			size_t unit = result->workers[i].unit;
+			bool replaced = unit != SHARE_NONE && !scene.units.at[unit].requested &&
+					queue_of_unit(unit) == queue_of_worker(i);
+
+			any_lost = true;
+			sum->lost |= !replaced;
+			sum->replaced += replaced ? worker->amount : 0;
 			sum->drained |= result->workers[i].action == SHARE_DRAIN;
 		} else if (worker->state != SHARE_LEAVING) {
 			sum->staying += worker->amount;
@@ -216,12 +227,23 @@ static bool waits(const struct share_result *result, size_t unit)
 	return result->units[unit] == SHARE_WAITS && !scene.units.at[unit].passed_over;
 }
 
+/* Work of its queue waits. */
+static bool is_behind_work(const struct share_result *result, size_t unit)
+{
+	for (size_t i = 0; i < scene.units.count; i++)
+		if (queue_of_unit(i) == queue_of_unit(unit) && !scene.units.at[i].requested &&
+		    (waits(result, i) || result->units[i] == SHARE_AT_MAXIMUM))
+			return true;
+	return false;
+}
+
 /* It waits although it would stay within the guarantee. */
 static bool claims(const struct share_result *result, size_t unit)
 {
 	size_t queue = queue_of_unit(unit);
 
 	return waits(result, unit) &&
+	       !(scene.units.at[unit].requested && is_behind_work(result, unit)) &&
 	       usage(queue) + scene.units.at[unit].amount <= sums[queue].guaranteed;
 }
 
@@ -232,6 +254,8 @@ static bool is_before(size_t a, size_t b)
 
 	if (x->priority != y->priority)
 		return x->priority > y->priority;
+	if (x->requested != y->requested)
+		return y->requested;
 	if (x->since_ms != y->since_ms)
 		return x->since_ms < y->since_ms;
 	return order != 0 ? order < 0 : a < b;
@@ -318,8 +342,32 @@ static const char *check_ends(const struct share_result *result)
 			return "2: a worker ends for a unit that is not coming";
 	}
 	for (size_t i = 0; i < scene.queues.count; i++)
-		if (sums[i].lost && sums[i].staying + sums[i].granted < sums[i].guaranteed)
+		if (sums[i].lost &&
+		    sums[i].staying + sums[i].granted + sums[i].replaced < sums[i].guaranteed)
 			return "2: a queue is left with less than its guarantee";
+	return NULL;
+}
+
+/* In a queue only work takes what demand needs, and only what a request needs. */
+static const char *check_requests(const struct share_result *result)
+{
+	for (size_t i = 0; i < scene.workers.count; i++) {
+		const struct share_worker *worker = &scene.workers.at[i];
+		const struct share_order *order = &result->workers[i];
+
+		if (order->action == SHARE_RELEASE && order->unit != SHARE_NONE && worker->needed &&
+		    queue_of_unit(order->unit) == queue_of_worker(i) &&
+		    (!worker->requested || scene.units.at[order->unit].requested))
+			return "7: a queue takes from itself what demand needs";
+	}
+	for (size_t i = 0; i < scene.units.count; i++)
+		for (size_t j = 0; j < scene.units.count && !any_lost; j++)
+			if (waits(result, i) && !scene.units.at[i].requested &&
+			    scene.units.at[j].requested && result->units[j] >= SHARE_COMING &&
+			    queue_of_unit(i) == queue_of_unit(j) &&
+			    scene.units.at[i].priority >= scene.units.at[j].priority &&
+			    scene.units.at[i].amount <= scene.units.at[j].amount)
+				return "7: a request is given what work of its queue waits for";
 	return NULL;
 }
 
@@ -458,7 +506,7 @@ static const char *check(const struct share_result *result)
 {
 	static const char *(*const LAWS[])(const struct share_result *) = {
 		check_safety, check_ends,   check_guarantee,   check_kept,
-		check_waste,  check_shares, check_reservation,
+		check_waste,  check_shares, check_reservation, check_requests,
 	};
 
 	make_sums(result);
@@ -611,6 +659,36 @@ static bool give_it_to_another(struct share_result *result)
 	return false;
 }
 
+static bool give_it_to_a_request(struct share_result *result)
+{
+	for (size_t i = 0; i < scene.units.count; i++)
+		for (size_t j = 0; j < scene.units.count; j++)
+			if (result->units[i] == SHARE_GRANTED && result->units[j] == SHARE_WAITS &&
+			    scene.units.at[i].amount == scene.units.at[j].amount &&
+			    scene.units.at[j].requested > scene.units.at[i].requested &&
+			    scene.units.at[i].priority == scene.units.at[j].priority &&
+			    queue_of_unit(i) == queue_of_unit(j)) {
+				result->units[i] = SHARE_WAITS;
+				result->units[j] = SHARE_GRANTED;
+				return true;
+			}
+	return false;
+}
+
+static bool release_for_a_request(struct share_result *result)
+{
+	for (size_t i = 0; i < scene.workers.count; i++)
+		for (size_t j = 0; j < scene.units.count; j++)
+			if (scene.workers.at[i].needed && is_idle_enough(&scene.workers.at[i]) &&
+			    result->units[j] == SHARE_COMING && scene.units.at[j].requested &&
+			    queue_of_unit(j) == queue_of_worker(i)) {
+				result->workers[i].action = SHARE_RELEASE;
+				result->workers[i].unit = j;
+				return true;
+			}
+	return false;
+}
+
 static bool reserve_for_the_first(struct share_result *result)
 {
 	result->reserved = 0;
@@ -632,6 +710,8 @@ static const struct planted {
 	{ grant_and_release_nothing, "4: a unit waits that fits" },
 	{ give_it_to_another, "4: a lower priority is given what a higher one waits for" },
 	{ give_it_to_another, "4: shares differ by more than a unit" },
+	{ give_it_to_a_request, "7: a request is given what work of its queue waits for" },
+	{ release_for_a_request, "7: a queue takes from itself what demand needs" },
 	{ reserve_for_the_first, "5: a reservation for a unit that has not waited" },
 	{ reserve_for_the_first, "5: a gang is passed by its own queue" },
 };

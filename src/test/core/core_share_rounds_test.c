@@ -21,6 +21,7 @@ struct job {
 	int64_t takes; /* rounds */
 	int64_t ends;  /* round */
 	bool again;    /* the same work arrives again when it has ended */
+	bool requested;
 };
 
 struct worker {
@@ -133,6 +134,7 @@ static void pass_time(struct worker *worker)
 	} else if (worker->given.state == SHARE_STARTING && ms >= ROUND) {
 		set_state(worker, world.stubborn ? SHARE_IDLE : SHARE_BUSY);
 		worker->given.needed = world.stubborn && !world.unneeded;
+		worker->given.requested = world.jobs[worker->job].requested;
 		world.jobs[worker->job].ends = world.jobs[worker->job].takes == FOREVER ?
 						       FOREVER :
 						       world.round + world.jobs[worker->job].takes;
@@ -174,6 +176,8 @@ static void make_scene(void)
 			VEC_PUSH(&scene.arena, &scene.units,
 				 ((struct share_unit){ .cluster = world.jobs[i].cluster,
 						       .amount = world.jobs[i].amount,
+						       .requested = world.jobs[i].requested,
+						       .unreserved = world.jobs[i].requested,
 						       .since_ms = world.jobs[i].since * ROUND }));
 		}
 	for (size_t i = 0; i < WORKERS_MAX; i++)
@@ -294,6 +298,7 @@ static void make_work(int64_t gpus, bool single)
 		size_t job = add_job(cluster, amount, FOREVER);
 
 		world.jobs[job].since -= (int64_t)below(20);
+		world.jobs[job].requested = world.stubborn && often(40);
 		if (often(50) || amount > left)
 			continue;
 		left -= amount;

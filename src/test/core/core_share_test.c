@@ -92,6 +92,127 @@ static void priority_orders_units_of_a_queue(void **state)
 	assert_int_equal(scene.result->units[urgent], SHARE_GRANTED);
 }
 
+/* ---- units that nothing waits for ---- */
+
+/* A unit of the last cluster that nothing waits for. */
+static size_t requests(int64_t gpus, int64_t waited_seconds)
+{
+	size_t unit = scene_ask(&scene, gpus, waited_seconds);
+
+	scene.units.at[unit].requested = scene.units.at[unit].unreserved = true;
+	return unit;
+}
+
+static size_t holds_requested(size_t count)
+{
+	size_t first = scene_hold(&scene, SHARE_IDLE, count);
+
+	for (size_t i = first; i < first + count; i++)
+		scene.workers.at[i].needed = scene.workers.at[i].requested = true;
+	return first;
+}
+
+static void work_that_waits_comes_before_requests(void **state)
+{
+	size_t gang;
+
+	(void)state;
+	scene_start(&scene, 4);
+	asks("a", 0, 0, 1);
+	for (size_t i = 0; i < 4; i++)
+		requests(1, 100);
+	scene_cluster(&scene, "b");
+	gang = scene_ask(&scene, 3, 1);
+	scene_share(&scene);
+	assert_int_equal(scene.result->units[gang], SHARE_GRANTED);
+	expect_granted("a", 3 + 1);
+}
+
+/* Also work beyond the guarantee before requests within it; alone these have it as before. */
+static void requests_do_not_use_up_the_guarantee_first(void **state)
+{
+	size_t gang;
+
+	(void)state;
+	for (size_t waits = 0; waits < 2; waits++) {
+		scene_start(&scene, 6);
+		asks("a", 4, 0, 1);
+		for (size_t i = 0; i < 4; i++)
+			requests(1, 100);
+		asks("b", 0, 6, 1);
+		scene.queues.at[1].priority = 1;
+		if (waits) {
+			scene.queues.at[1].priority = -1;
+			scene_cluster(&scene, "c");
+			gang = scene_ask(&scene, 6, 1);
+			scene.clusters.at[2].queue = 0;
+			scene_share(&scene);
+			assert_int_equal(scene.result->units[gang], SHARE_GRANTED);
+		} else {
+			scene_share(&scene);
+			expect_granted("a", 4);
+			expect_granted("b", 2);
+		}
+		scene_done(&scene);
+	}
+}
+
+static void requests_of_a_queue_are_before_work_of_a_lower_one(void **state)
+{
+	(void)state;
+	scene_start(&scene, 2);
+	asks("a", 0, 0, 1);
+	scene.queues.at[0].priority = 1;
+	requests(1, 1);
+	requests(1, 1);
+	asks("b", 0, 2, 1);
+	scene_share(&scene);
+	expect_granted("a", 2);
+	expect_granted("b", 0);
+}
+
+/* Idle workers that requests keep end for work of another cluster of the queue, also within the guarantee; not for
+ * requests, and not those that something else needs. */
+static void a_queue_gives_requested_workers_back_to_its_work(void **state)
+{
+	(void)state;
+	for (int64_t guaranteed = 0; guaranteed <= 4; guaranteed += 4)
+		for (size_t other = 0; other < 3; other++) {
+			size_t first, unit;
+
+			scene_start(&scene, 4);
+			scene_queue(&scene, "a", guaranteed);
+			scene_cluster(&scene, "a");
+			first = holds_requested(4);
+			for (size_t i = first; i < first + 4; i++)
+				scene.workers.at[i].requested = other != 1;
+			scene_cluster(&scene, "b");
+			unit = other == 2 ? requests(2, 500) : scene_ask(&scene, 2, 1);
+			scene_share(&scene);
+			assert_int_equal(scene.result->units[unit],
+					 other ? SHARE_WAITS : SHARE_COMING);
+			assert_int_equal(scene_ends(&scene, SHARE_RELEASE), other ? 0 : 2);
+			scene_done(&scene);
+		}
+}
+
+static void requested_workers_are_given_back_first(void **state)
+{
+	size_t first;
+
+	(void)state;
+	scene_start(&scene, 4);
+	scene_queue(&scene, "a", 0);
+	scene_cluster(&scene, "a");
+	first = holds_requested(4);
+	scene.workers.at[first].requested = scene.workers.at[first + 1].requested = false;
+	asks("b", 2, 2, 1);
+	scene_share(&scene);
+	assert_int_equal(scene_ends(&scene, SHARE_RELEASE), 2);
+	assert_int_equal(scene.result->workers[first + 2].action, SHARE_RELEASE);
+	assert_int_equal(scene.result->workers[first + 3].action, SHARE_RELEASE);
+}
+
 static void nothing_beyond_the_maximum(void **state)
 {
 	(void)state;
@@ -696,6 +817,11 @@ int main(void)
 		CASE(borrowing_is_by_weight),
 		CASE(priority_is_before_weight),
 		CASE(priority_orders_units_of_a_queue),
+		CASE(work_that_waits_comes_before_requests),
+		CASE(requests_do_not_use_up_the_guarantee_first),
+		CASE(requests_of_a_queue_are_before_work_of_a_lower_one),
+		CASE(a_queue_gives_requested_workers_back_to_its_work),
+		CASE(requested_workers_are_given_back_first),
 		CASE(nothing_beyond_the_maximum),
 		CASE(workers_that_leave_count_under_the_maximum),
 		CASE(only_lendable_GPUs_are_lent),

@@ -31,7 +31,7 @@ enum pod_state { ABSENT = 0, POD_STARTING, POD_BUSY, POD_IDLE, POD_LEAVING };
 struct model_pod {
 	enum pod_state state;
 	size_t cluster, group, replica; /* replica: a number of its own */
-	bool needed;                    /* of an idle one: request_resources holds it */
+	bool needed, requested;         /* of an idle one: request_resources holds it */
 	time_ms since, ends;            /* ends: of the work of a busy one */
 	struct pod pod;
 	struct label labels[4];
@@ -43,7 +43,7 @@ struct model_ask {
 	struct pool_ask_part parts[GROUPS];
 	size_t part_count;
 	int64_t count;
-	bool gang;
+	bool gang, requested;
 };
 
 struct model_cluster {
@@ -349,6 +349,7 @@ static void set_state(struct model_pod *pod, enum pod_state to)
 	pod->state = to;
 	pod->since = world.now;
 	pod->needed = to == POD_IDLE && often(30);
+	pod->requested = pod->needed && often(50);
 	pod->pod.deleting = to == POD_LEAVING;
 }
 
@@ -392,6 +393,7 @@ static void add_demand(struct model_cluster *own)
 		ask.gang = true;
 	}
 	ask.part_count = 1;
+	ask.requested = !ask.gang && often(30);
 	if (kind == 4)
 		ask.parts[ask.part_count++] = (struct pool_ask_part){ 2, 1 + (int64_t)below(4) };
 	add_ask(own, ask);
@@ -451,7 +453,7 @@ static const struct pool_report *report_of(size_t cluster, struct arena *arena)
 			continue;
 		report->workers[report->worker_count++] =
 			(struct pool_report_worker){ hash_text(pod->name), states[pod->state],
-						     pod->needed, pod->since };
+						     pod->needed, pod->requested, pod->since };
 	}
 	qsort(report->workers, report->worker_count, sizeof(*report->workers), by_pod);
 	report->group_count = GROUPS;
@@ -506,6 +508,7 @@ static const struct pool_asks *asks_of(struct model_cluster *own, struct arena *
 			.parts = { .at = own->asks[i].parts, .count = own->asks[i].part_count },
 			.count = own->asks[i].count,
 			.gang = own->asks[i].gang,
+			.requested = own->asks[i].requested,
 		};
 	return pool_asks_update(own->kept, list, own->ask_count, &own->cluster, world.now, arena);
 }

@@ -81,6 +81,8 @@ void pool_asks_write(struct json_writer *writer, const struct field *field, cons
 		json_write_array_end(writer);
 		json_write_integer(writer, "count", ask->count);
 		json_write_boolean(writer, "gang", ask->gang);
+		if (ask->requested)
+			json_write_boolean(writer, "requested", true);
 		json_write_object_end(writer);
 	}
 	json_write_array_end(writer);

@@ -132,6 +132,7 @@ static void add_worker(struct building *b, size_t index, const struct pool_worke
 				       .amount = worker->gpus,
 				       .state = worker->state,
 				       .needed = worker->needed,
+				       .requested = worker->requested,
 				       .since_ms = worker->since };
 	table->held.at[table->held.count++] = worker;
 }
@@ -186,7 +187,8 @@ static size_t add_run(struct building *b, size_t index, const struct pool_waitin
 	struct pool_run run = { ask, 0, table->units.count, (size_t)ask->count, 0 };
 	struct share_unit unit = {
 		.since_ms = since_of(b->input, index, ask),
-		.unreserved = !is_large(member, ask),
+		.unreserved = !is_large(member, ask) || ask->requested,
+		.requested = ask->requested,
 		.passed_over = pool_asks_rest(b->input->asks[index], b->input->now),
 	};
 	int64_t amount = 0, room;
@@ -720,16 +722,18 @@ static const char *next_text(const struct pool_table *table, size_t unit, time_m
 	return arena_printf(arena, "; from %s on they are saved for it", time_text(arena, saved));
 }
 
-/* "place 3 of 7": of the units of its queue that wait, by age. */
+/* "place 3 of 7": of the units of its queue that wait, by age, requested ones last. */
 static const char *place_text(const struct pool_table *table, size_t unit, struct arena *arena)
 {
 	size_t queue = table->clusters.at[table->units.at[unit].cluster].queue, before = 0;
-	time_ms since = table->units.at[unit].since_ms;
+	const struct share_unit *own = &table->units.at[unit];
 
 	for (size_t u = 0; u < table->units.count; u++) {
-		time_ms other = table->units.at[u].since_ms;
+		const struct share_unit *other = &table->units.at[u];
+		bool older = other->since_ms < own->since_ms ||
+			     (other->since_ms == own->since_ms && u < unit);
 
-		before += (other < since || (other == since && u < unit)) &&
+		before += (other->requested == own->requested ? older : own->requested) &&
 			  table->result.units[u] != SHARE_GRANTED &&
 			  table->clusters.at[table->units.at[u].cluster].queue == queue;
 	}

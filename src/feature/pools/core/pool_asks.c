@@ -19,6 +19,7 @@ static const struct field waiting_fields[] = {
 	FIELD_TEXT(struct pool_waiting, groups, "groups"),
 	FIELD_INTEGER(struct pool_waiting, count, "count"),
 	FIELD_TIME(struct pool_waiting, since, "since"),
+	FIELD_BOOLEAN(struct pool_waiting, requested, "requested"),
 	FIELD_END,
 };
 
@@ -82,7 +83,8 @@ static void add_ask(struct pool_asks *asks, const struct pool_ask *ask, const ch
 					      .count = left,
 					      .since = now,
 					      .granted_since = TIME_NONE,
-					      .gang = ask->gang };
+					      .gang = ask->gang,
+					      .requested = ask->requested };
 
 		if (times->next < times->at.count) {
 			const struct pool_waiting *time = &times->at.at[times->next];

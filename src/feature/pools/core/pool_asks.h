@@ -31,7 +31,7 @@ struct pool_waiting {
 	time_ms since;
 	time_ms granted_since; /* TIME_NONE: it is not granted */
 	int64_t gpus;          /* of one unit in the last allocation; 0: none yet */
-	bool gang;
+	bool gang, requested;
 };
 
 struct pool_asks {

@@ -28,6 +28,7 @@ static const struct field report_worker_fields[] = {
 	FIELD_HOOK("state", .offset = offsetof(struct pool_report_worker, state),
 		   .size = sizeof(enum share_state)),
 	FIELD_BOOLEAN(struct pool_report_worker, needed, "needed"),
+	FIELD_BOOLEAN(struct pool_report_worker, requested, "requested"),
 	FIELD_TIME(struct pool_report_worker, since, "since"),
 	FIELD_END,
 };
@@ -129,6 +130,7 @@ static struct pool_report_worker report_worker(const struct plan_worker *worker,
 		.state = state_of(worker),
 		.needed = worker->reason == REASON_NEEDED_BY_REQUEST ||
 			  worker->reason == REASON_NEEDED_BY_PLACEMENT_GROUP,
+		.requested = worker->requested,
 		.since = worker->node ? now - worker->node->idle_duration_ms : now,
 	};
 
@@ -196,6 +198,7 @@ static void judge(const struct making *m, const struct gpu_holding *holding,
 		return;
 	worker->state = found->state;
 	worker->needed = found->needed;
+	worker->requested = found->requested && !pod_is_protected(pod);
 	worker->since = found->since;
 	if (pod_is_protected(pod) && worker->state == SHARE_IDLE)
 		worker->state = SHARE_BUSY;
@@ -206,6 +209,8 @@ static void judge(const struct making *m, const struct gpu_holding *holding,
 static void join_host(struct pool_worker *replica, const struct pool_worker *host)
 {
 	replica->gpus += host->gpus;
+	replica->requested = (replica->requested || !replica->needed) &&
+			     (host->requested || !host->needed);
 	replica->needed |= host->needed;
 	if (host->drain)
 		replica->drain = host->drain;

@@ -16,8 +16,9 @@
 struct pool_report_worker {
 	uint64_t pod; /* hash_text of its name: a RayCluster may only deceive itself with equal ones */
 	enum share_state state;
-	bool needed;   /* of an idle one: request_resources or a waiting gang holds it */
-	time_ms since; /* in this state; of an idle one: its last work has ended */
+	bool needed;    /* of an idle one: request_resources or a waiting gang holds it */
+	bool requested; /* as of a share_worker */
+	time_ms since;  /* in this state; of an idle one: its last work has ended */
 };
 
 struct pool_report {
@@ -86,7 +87,7 @@ struct pool_pod {
 struct pool_worker {
 	uint32_t group, pool;   /* group: UINT32_MAX: the head, or none of the cluster's */
 	enum share_state state; /* STARTING also of one that may not be ended here */
-	bool needed;            /* as of a share_worker */
+	bool needed, requested; /* as of a share_worker */
 	bool outside;           /* as of a pool_group */
 	int64_t gpus;
 	time_ms since;
