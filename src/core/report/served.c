@@ -763,6 +763,27 @@ static void read_ties(const struct ray_request *bundle, const char **together, c
 		*order = ", parts of GPUs in this order (try the largest first)";
 }
 
+#define MAXIMA_NAMED_MAX 3
+
+/* "; group a has maxReplicas 2, b 3" of the groups of which a worker could hold the bundle. */
+static const char *maxima_text(const struct choice *choice, const struct ray_request *bundle)
+{
+	const char *text = "";
+	size_t named = 0;
+
+	for (size_t g = 0; g < choice->facts->group_count && named < MAXIMA_NAMED_MAX; g++) {
+		const struct worker_group *spec = choice->facts->groups[g].spec;
+
+		if (fits_groups(choice, bundle, &(size_t){ g + 1 }, 1))
+			text = named++ ? arena_printf(choice->arena, "%s, %s %lld", text, spec->name,
+						      (long long)spec->max_replicas) :
+					 arena_printf(choice->arena,
+						      "; group %s has maxReplicas %lld", spec->name,
+						      (long long)spec->max_replicas);
+	}
+	return text;
+}
+
 /* Reports a bundle that cannot be served alone, or else the gang with its number of bundles. */
 static struct verdict explain_gang(const struct choice *choice, const struct ray_gang *gang,
 				   const struct ray_gang *packed)
@@ -795,9 +816,12 @@ static struct verdict explain_gang(const struct choice *choice, const struct ray
 		true, REASON_GANG_TOO_LARGE,
 		arena_printf(choice->arena,
 			     "the placement group would not fit on an empty cluster at its maxima: "
-			     "%zu bundles%s, the first %s%s",
+			     "%zu bundles%s, the first %s%s%s",
 			     count, with_domain(choice->arena, gang, together),
-			     demand_bundle_text(choice->arena, &bundles[0]), order),
+			     demand_bundle_text(choice->arena, &bundles[0]), order,
+			     bundles[0].placement_count > 0 && bundles[0].placements[0].has_affinity ?
+				     "" :
+				     maxima_text(choice, &bundles[0])),
 		NULL
 	};
 }
