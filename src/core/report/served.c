@@ -775,8 +775,8 @@ static const char *maxima_text(const struct choice *choice, const struct ray_req
 		const struct worker_group *spec = choice->facts->groups[g].spec;
 
 		if (fits_groups(choice, bundle, &(size_t){ g + 1 }, 1))
-			text = named++ ? arena_printf(choice->arena, "%s, %s %lld", text, spec->name,
-						      (long long)spec->max_replicas) :
+			text = named++ ? arena_printf(choice->arena, "%s, %s %lld", text,
+						      spec->name, (long long)spec->max_replicas) :
 					 arena_printf(choice->arena,
 						      "; group %s has maxReplicas %lld", spec->name,
 						      (long long)spec->max_replicas);
@@ -819,7 +819,8 @@ static struct verdict explain_gang(const struct choice *choice, const struct ray
 			     "%zu bundles%s, the first %s%s%s",
 			     count, with_domain(choice->arena, gang, together),
 			     demand_bundle_text(choice->arena, &bundles[0]), order,
-			     bundles[0].placement_count > 0 && bundles[0].placements[0].has_affinity ?
+			     bundles[0].placement_count > 0 &&
+					     bundles[0].placements[0].has_affinity ?
 				     "" :
 				     maxima_text(choice, &bundles[0])),
 		NULL
