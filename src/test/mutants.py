@@ -186,6 +186,7 @@ MUTANTS = [
     Mutant(SERVED, "if (whole && left > 0)", "if (whole && left > maximum)", GOLDEN, "FAILED"),
     Mutant(GANGS, "if (is_placed(search, result)) {", "if (!search) {", GOLDEN, "FAILED"),
     Mutant(GANGS, "types[group->index + 1].launch_held = true;", "types[group->index + 1].launch_held = false;", GOLDEN, "FAILED"),
+    Mutant("src/core/decide/backoff.c", "(2 * failed - 1) * group", "(2 * failed - 2) * group", GOLDEN, "FAILED"),
     Mutant(MEMORY, "drained.launches.count = 0;", "drained.templates.count = 0;", "codec_memory_json_test", "FAILED"),
     Mutant(QUEUE, "strcmp(own->refusal->reason, owner->word) == 0;", "strcmp(own->refusal->reason, owner->name) == 0;", GOLDEN, "FAILED"),
     Mutant(QUEUE, "refusals[worker->replica] = refusal;", "refusals[worker->replica] = NULL;", GOLDEN, "FAILED"),

@@ -370,6 +370,9 @@ static bool keep_old(const struct facts *facts, const struct group *group,
 		     const struct memory_backoff *old, const struct evidence *evidence)
 {
 	int64_t forget = BACKOFF_FORGET_MS + group->launch.node_ms + group->launch.start_ms;
+
+	if (old->cause == REASON_GANG_INCOMPLETE)
+		forget += 2 * (int64_t)facts->group_count * group->launch.hold_ms;
 	/* The clock was set back, so the end of the back-off is unknown. */
 	if (!due_reached(facts->due, failed_at_of(old)))
 		return false;
@@ -493,6 +496,28 @@ static void mark_starved(struct health *health, const struct group *group)
 		spread_over_replicas(health, group);
 }
 
+time_ms backoff_holds_gangs(const struct health *health, const struct group *group, int64_t failed)
+{
+	const struct memory_backoff *backoff = health->groups[group->index].backoff;
+	time_ms until;
+
+	if (!backoff || backoff->cause != REASON_GANG_INCOMPLETE)
+		return TIME_NONE;
+	until = failed_at_of(backoff) + (2 * failed - 1) * group->launch.hold_ms;
+	return due_reached(health->facts->due, until) ? TIME_NONE : until;
+}
+
+static void hold_gangs(struct health *health)
+{
+	int64_t failed = 0;
+
+	VEC_EACH(const struct memory_backoff, entry, &health->memory.backoffs)
+		failed += entry->cause == REASON_GANG_INCOMPLETE;
+	for (size_t g = 0; g < health->facts->group_count; g++)
+		health->groups[g].gangs_held_until =
+			backoff_holds_gangs(health, &health->facts->groups[g], failed);
+}
+
 void backoff_update(struct health *health)
 {
 	struct evidence refusal = evidence_of_refusal(health);
@@ -513,6 +538,7 @@ void backoff_update(struct health *health)
 		group->raises_held = group->backed_off && group->cancels == CANCELS_NOTHING;
 		mark_starved(health, &health->facts->groups[g]);
 	}
+	hold_gangs(health);
 }
 
 double backoff_recoverable(const struct health *health, const struct group *group)

@@ -1,8 +1,13 @@
 /* Back-off of groups whose Pods do not become workers: entered on evidence (Pods, events,
  * conditions), with doubling length, stored only in memory, ended by time (the next launch is the
- * probe) or by a worker that registers. Sets backed_off, cancels, raises_held and backoff of the
- * groups, starved of their workers, and the back-offs of the new memory. Must not cancel launches:
- * launch.h does. */
+ * probe) or by a worker that registers. Sets backed_off, cancels, raises_held, gangs_held_until and backoff of
+ * the groups, starved of their workers, and the back-offs of the new memory. Must not cancel launches:
+ * launch.h does.
+ *
+ * A gang of which only a part comes is paid for as long as the part waits, gangHoldSeconds in each group. So a group
+ * where that has happened launches none for (2 n - 1) times as long since then, where n groups have failed: the n of
+ * them take turns, and together hold parts for at most half of the time. Other demand waits only for the end of the
+ * back-off. Example: two groups, 1,200 s each. A fails at 0:20, B at 0:40; A is tried again at 1:20, B at 1:40. */
 #ifndef CORE_DECIDE_BACKOFF_H
 #define CORE_DECIDE_BACKOFF_H
 
@@ -24,4 +29,6 @@ void backoff_update(struct health *health);
  * failure. */
 double backoff_recoverable(const struct health *health, const struct group *group);
 double backoff_recency(const struct health *health, const struct group *group);
+/* Until when the group holds gangs, where so many groups have failed; TIME_NONE: it does not. */
+time_ms backoff_holds_gangs(const struct health *health, const struct group *group, int64_t failed);
 #endif

@@ -1,5 +1,6 @@
 #include "core/decide/gang_wait.h"
 
+#include "core/decide/backoff.h"
 #include "core/decide/mark.h"
 #include "core/decide/replica.h"
 #include "core/model/reason.h"
@@ -306,7 +307,7 @@ static void back_off(const struct search *search, struct schedule_type *types,
 		     struct schedule_node *nodes)
 {
 	struct packing *packing = search->packing;
-	int64_t seconds = in_force_backoff_max_seconds(packing->snapshot);
+	int64_t seconds = in_force_backoff_max_seconds(packing->snapshot), failed = 0;
 	bool *backed_off = arena_array(packing->arena, packing->problem.type_count, sizeof(bool));
 
 	for (size_t i = 0; i < packing->result->node_count; i++) {
@@ -324,6 +325,14 @@ static void back_off(const struct search *search, struct schedule_type *types,
 		if (part->over && part->incomplete)
 			backed_off[part->group->index + 1] = true;
 	ARRAY_EACH(const struct group, group, packing->facts->groups, packing->facts->group_count) {
+		const struct memory_backoff *old = packing->health->groups[group->index].backoff;
+
+		failed += backed_off[group->index + 1] ||
+			  (old && old->cause == REASON_GANG_INCOMPLETE);
+	}
+	ARRAY_EACH(const struct group, group, packing->facts->groups, packing->facts->group_count) {
+		types[group->index + 1].gangs_held =
+			backoff_holds_gangs(packing->health, group, failed) != TIME_NONE;
 		if (!backed_off[group->index + 1])
 			continue;
 		types[group->index + 1].launch_held = true;
@@ -345,6 +354,22 @@ static bool is_placed(const struct search *search, const struct schedule_result 
 		if (search->rests[i].over && result->gangs[i].count > 0)
 			return false;
 	return true;
+}
+
+/* A new worker for it in a group of which a part is given back. */
+static bool launches_again(const struct search *search, const struct schedule_result *result)
+{
+	for (size_t i = 0; i < result->node_count; i++) {
+		const struct schedule_node_result *node = &result->nodes[i];
+
+		if (node->worker != SCHEDULE_NO_INDEX || !has_ended(search, node))
+			continue;
+		VEC_EACH(const struct part, part, &search->parts)
+			if (search->packing->workers[part->replica->members[0]].returned &&
+			    part->group->index + 1 == node->type)
+				return true;
+	}
+	return false;
 }
 
 /* Marks the parts that are not given back. */
@@ -405,7 +430,7 @@ static void end_parts(struct search *search)
 	problem->may_be_cut = false;
 	problem->nodes = without;
 	packing->result = schedule(problem, packing->arena);
-	if (!is_placed(search, packing->result)) {
+	if (!is_placed(search, packing->result) || launches_again(search, packing->result)) {
 		problem->nodes = with;
 		result = schedule(problem, packing->arena);
 		if (is_placed(search, result)) {

@@ -59,8 +59,9 @@ struct group_health {
 	int64_t idle_timeout_ms; /* in force: longer than configured in an ownership conflict */
 	/* backoff */
 	bool backed_off;
-	enum cancels cancels;                 /* what is cancelled then */
-	bool raises_held;                     /* because another writer reverts replicas */
+	enum cancels cancels;     /* what is cancelled then */
+	bool raises_held;         /* because another writer reverts replicas */
+	time_ms gangs_held_until; /* a part of a gang waited in vain there; TIME_NONE: it does not */
 	const struct memory_backoff *backoff; /* in `memory`; NULL when there is none */
 };
 

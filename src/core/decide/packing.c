@@ -150,6 +150,7 @@ static void make_type(struct offer *offer, const struct group *group, struct sch
 		.failure_recency = backoff_recency(offer->health, group),
 		.accelerator = own->seen_capacity.accelerator,
 		.launch_held = group->frozen || offer->health->groups[group->index].backed_off,
+		.gangs_held = offer->health->groups[group->index].gangs_held_until != TIME_NONE,
 		.gpu_amount = offer->problem.has_gpu_budget ? limits_gpus_of_launch(offer, group) :
 							      own->seen_capacity.gpu_amount,
 	};

@@ -453,6 +453,15 @@ static struct verdict held_by(const struct choice *choice, const struct group *g
 		return (struct verdict){ false, REASON_GROUP_IS_SUSPENDED,
 					 arena_printf(choice->arena, "group %s is suspended", name),
 					 name };
+	if (!own->health->backed_off && own->health->gangs_held_until != TIME_NONE)
+		return (struct verdict){
+			false, REASON_BACK_OFF,
+			arena_printf(choice->arena,
+				     "group %s is tried again at %s: a part of a placement group or "
+				     "replica waited there for gangHoldSeconds",
+				     name, time_text(choice->arena, own->health->gangs_held_until)),
+			name
+		};
 	return (struct verdict){ false, REASON_BACK_OFF,
 				 arena_printf(choice->arena, "group %s is in back-off: %s", name,
 					      own->health->backoff ? own->health->backoff->message :

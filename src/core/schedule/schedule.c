@@ -34,7 +34,7 @@ static void launch_minimum(struct schedule_run *run)
 		if (missing[type] <= 0)
 			continue;
 		replicas = missing[type] / hosts + (missing[type] % hosts != 0);
-		permits = schedule_run_permits(run, type, true, &limit);
+		permits = schedule_run_permits(run, type, SCHEDULE_PHASE_MIN, &limit);
 		replicas = replicas < permits ? replicas : permits;
 		for (int64_t i = 0; i < replicas * hosts; i++)
 			VEC_PUSH(run->scratch, &run->order,

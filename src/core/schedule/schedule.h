@@ -41,7 +41,8 @@ struct schedule_type {
 	double recoverable_availability; /* 1.0: never failed or recovered (Ray 2.56) */
 	double failure_recency;          /* 1.0: never failed; 0.0: the latest to fail */
 	bool accelerator;                /* kept for demand that requests an accelerator */
-	bool launch_held;           /* no new nodes now (back-off, suspended, CPUs unknown, ...) */
+	bool launch_held; /* no new nodes now (back-off, suspended, CPUs unknown, ...) */
+	bool gangs_held;  /* no new nodes now for gangs, nor replicas of several hosts for demand */
 	int64_t gpu_amount;         /* GPU capacity of one node, 1/10000, for the budget */
 	int64_t accelerator_amount; /* of all kinds, 1/10000, for use_budget */
 	int64_t cost; /* of one node, in any unit, 0 and above; only read with `cheapest` */

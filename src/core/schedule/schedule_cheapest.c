@@ -475,7 +475,9 @@ static void find_limits(struct search *search)
 		int64_t most = type->has_pool && type->pool_nodes < type->max_nodes ?
 				       type->pool_nodes :
 				       type->max_nodes;
-		int64_t room = type->launch_held ? 0 : most - search->given[i];
+		bool held = type->launch_held ||
+			    (type->gangs_held && (problem->gang_count > 0 || type->hosts > 1));
+		int64_t room = held ? 0 : most - search->given[i];
 
 		room = room > SCHEDULE_NEW_NODES_MAX ? SCHEDULE_NEW_NODES_MAX : room;
 		search->most[i] = room > 0 ? room / type->hosts * type->hosts : 0;

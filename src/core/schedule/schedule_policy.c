@@ -123,7 +123,7 @@ bool schedule_gang_possible(const struct schedule_problem *problem, const struct
 	for (size_t i = 0; i < problem->type_count; i++) {
 		types[i] = problem->types[i];
 		types[i].min_nodes = 0;
-		types[i].launch_held = types[i].has_pool = false;
+		types[i].launch_held = types[i].gangs_held = types[i].has_pool = false;
 	}
 	for (size_t i = 0; i < problem->node_count; i++) {
 		if (!problem->nodes[i].head)

@@ -255,11 +255,19 @@ static int64_t replicas_within_use(const struct schedule_run *run, const struct 
 	return run->use_budget > 0 ? run->use_budget / each + (run->use_budget % each > 0) : 0;
 }
 
-int64_t schedule_run_permits(const struct schedule_run *run, size_t index, bool minimum,
-			     enum schedule_limit *ret_limit)
+static bool is_held(const struct schedule_type *type, enum schedule_phase phase)
+{
+	return type->launch_held ||
+	       (type->gangs_held && (phase == SCHEDULE_PHASE_GANG ||
+				     (phase == SCHEDULE_PHASE_DEMAND && type->hosts > 1)));
+}
+
+int64_t schedule_run_permits(const struct schedule_run *run, size_t index,
+			     enum schedule_phase phase, enum schedule_limit *ret_limit)
 {
 	const struct schedule_problem *problem = run->problem;
 	const struct schedule_type *type = &problem->types[index];
+	bool minimum = phase == SCHEDULE_PHASE_MIN;
 	int64_t permits = INT64_MAX;
 
 	*ret_limit = SCHEDULE_LIMIT_NONE;
@@ -276,7 +284,7 @@ int64_t schedule_run_permits(const struct schedule_run *run, size_t index, bool 
 	if (problem->has_gpu_budget && type->gpu_amount > 0)
 		bound(&permits, run->budget / type->gpu_amount, type->hosts,
 		      SCHEDULE_LIMIT_GPU_BUDGET, ret_limit);
-	if (type->launch_held)
+	if (is_held(type, phase))
 		bound(&permits, 0, 1, SCHEDULE_LIMIT_HELD, ret_limit);
 	if (type->has_pool)
 		bound(&permits, type->pool_nodes - run->type_nodes[index], type->hosts,

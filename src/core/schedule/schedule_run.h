@@ -236,10 +236,10 @@ void schedule_run_amounts(const struct schedule_run *run, uint32_t node, bool re
 			  struct resources *ret_total, struct resources *ret_available);
 /* Starts a source: constraints use the totals of every node, demands the available amounts. */
 void schedule_run_set_source(struct schedule_run *run, bool totals);
-/* The number of replicas of the type that may be launched now, and the limit that prevents more.
- * minimum: for min_nodes, which Ray does not limit by any maximum. */
-int64_t schedule_run_permits(const struct schedule_run *run, size_t index, bool minimum,
-			     enum schedule_limit *ret_limit);
+/* The number of replicas of the type that may be launched now in the phase, and the limit that prevents more. Ray does
+ * not limit those for min_nodes by any maximum. */
+int64_t schedule_run_permits(const struct schedule_run *run, size_t index,
+			     enum schedule_phase phase, enum schedule_limit *ret_limit);
 /* Adds one node of the type at the end of nodes (not of order), counts it against the limits and returns
  * its index. */
 uint32_t schedule_run_launch(struct schedule_run *run, size_t type, enum schedule_phase phase);

@@ -787,7 +787,7 @@ static void take_best(struct schedule_try *try)
 			node = best->node;
 		} else if (type == SCHEDULE_NO_INDEX) {
 			node = schedule_class_take(run, state);
-		} else if (schedule_run_permits(run, type, false, &limit)) {
+		} else if (schedule_run_permits(run, type, try->requests->phase, &limit)) {
 			node = schedule_run_launch(run, type, try->requests->phase);
 			for (int64_t i = 1; i < run->problem->types[type].hosts; i++)
 				schedule_class_add(run, state,
@@ -831,7 +831,7 @@ static void place(struct schedule_try *try)
 		resize_nodes(try);
 	}
 	for (size_t type = 1; type < run->problem->type_count; type++)
-		if (schedule_run_permits(run, type, false, &limit))
+		if (schedule_run_permits(run, type, try->requests->phase, &limit))
 			add_type(try, type);
 	take_best(try);
 }
@@ -998,7 +998,7 @@ static void find_limits(struct schedule_try *try, struct schedule_leftover *left
 	for (size_t type = 1; type < run->problem->type_count; type++) {
 		enum schedule_limit limit;
 
-		schedule_run_permits(run, type, false, &limit);
+		schedule_run_permits(run, type, try->requests->phase, &limit);
 		if (!c || c->state != run->templates[type].state)
 			c = schedule_candidate_new(try, run->templates[type].state, type);
 		schedule_room_load_part(&run->room, c->state, c->part);

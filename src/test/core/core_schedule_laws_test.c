@@ -208,6 +208,11 @@ static void check_bounds(uint64_t seed, const struct schedule_problem *problem,
 		const struct schedule_node_result *node = &result->nodes[i];
 
 		kept[node->type] += node->status != SCHEDULE_TERMINATE;
+		LAW(node->status != SCHEDULE_LAUNCH || !problem->types[node->type].gangs_held ||
+			    (node->launch_phase != SCHEDULE_PHASE_GANG &&
+			     (node->launch_phase != SCHEDULE_PHASE_DEMAND ||
+			      problem->types[node->type].hosts == 1)),
+		    i);
 		if (node->status != SCHEDULE_TERMINATE)
 			continue;
 		idle[node->type] = idle[node->type] || node->cause == SCHEDULE_CAUSE_IDLE;

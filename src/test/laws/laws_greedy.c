@@ -310,13 +310,16 @@ static bool pack_all(struct greedy *g, const bool *taken)
 		const struct schedule_constraint *constraint = &problem->constraints[i];
 
 		set_source(g, true);
+		g->phase = SCHEDULE_PHASE_CONSTRAINT;
 		count = read_demands(g, constraint->demands, constraint->count,
 				     g->served ? g->served->constraints[i] : NULL, units);
 		all = pack(g, units, count, constraint->atomic) && all;
 	}
 	set_source(g, false);
+	g->phase = SCHEDULE_PHASE_GANG;
 	if (!g->too_large)
 		all = pack_gangs(g, units) && all;
+	g->phase = SCHEDULE_PHASE_DEMAND;
 	count = g->too_large ? 0 :
 			       read_demands(g, problem->demands, problem->demand_count,
 					    g->served ? g->served->demands : NULL, units);

@@ -269,6 +269,9 @@ static bool may_launch(const struct greedy *g, size_t type)
 {
 	const struct schedule_type *t = &g->problem->types[type];
 
+	if (t->gangs_held && (g->phase == SCHEDULE_PHASE_GANG ||
+			      (g->phase == SCHEDULE_PHASE_DEMAND && t->hosts > 1)))
+		return false;
 	return type > 0 && !t->launch_held && g->type_nodes[type] + t->hosts <= t->max_nodes &&
 	       t->gpu_amount * t->hosts <= g->budget &&
 	       (!g->problem->has_max_nodes ||

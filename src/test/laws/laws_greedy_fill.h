@@ -49,6 +49,7 @@ struct greedy {
 	size_t node_count;
 	int64_t launches[256], type_nodes[256], budget, launched;
 	bool too_large;
+	enum schedule_phase phase;
 	int ties;
 };
 

@@ -53,6 +53,7 @@ static inline void random_type(struct random_problem *r, struct arena *arena, si
 	if (!pick_below(r, 4) && type->max_nodes)
 		type->min_nodes = type->hosts;
 	type->launch_held = !pick_below(r, 12);
+	type->gangs_held = !pick_below(r, 12);
 }
 
 static inline void random_node(struct random_problem *r, struct arena *arena, size_t index,
