@@ -78,6 +78,7 @@ def test_pools_that_the_schema_refuses(api_server, pools):
         ("spec.reserveAfterSeconds", pool(reserveAfterSeconds=2592001)),
         ("spec.reserveAfterSeconds", pool(reserveAfterSeconds="Sometimes")),
         ("spec.reserve.atMostSeconds", pool(reserve={"atMostSeconds": 0})),
+        ("spec.repair.maxUnavailable", pool(repair={"maxUnavailable": -1})),
     ]
     for field, body in refused:
         with pytest.raises(ApiError) as error:
@@ -101,6 +102,7 @@ def test_pools_that_the_schema_accepts(pools):
         selector(operator="DoesNotExist"),
         pool(reclaim={"idleAfterSeconds": 0, "busy": {"afterSeconds": 600}}, reserveAfterSeconds=0),
         pool(reserveAfterSeconds="Never", reserve={"atMostSeconds": 60}),
+        pool(repair={"maxUnavailable": 0}),
         pool(kueueOutside=True, reclaim={"keepDoNotDisrupt": True}),
     ]
     for i, body in enumerate(accepted):

@@ -22,7 +22,9 @@ struct pool_grant {
 	/* The pool collects GPUs for a gang that waits for more, so its idle workers stay. For one gang of a pool
 	 * without a bound in time, else gangs that wait for each other would hold all GPUs. */
 	bool collects;
-	enum reason reason; /* why no more, for demand that then waits; of REASONS_OF_DEMAND */
+	const char *repair_pool; /* the pool, where it limits Nodes under repair; "": it does not */
+	int64_t repair_nodes;    /* at once, of all RayClusters */
+	enum reason reason;      /* why no more, for demand that then waits; of REASONS_OF_DEMAND */
 	const char *message;
 };
 

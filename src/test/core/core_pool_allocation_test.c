@@ -463,6 +463,17 @@ static void test_protected_workers_end_for_a_guarantee(void **state)
 	assert_int_equal(terms(allocate(), 1)->release_count, 8);
 }
 
+static void test_terms_have_the_limit_of_nodes_under_repair(void **state)
+{
+	(void)state;
+	add_worker(1, 0, "n1", SHARE_BUSY);
+	assert_string_equal(terms(allocate(), 1)->grants[0].repair_pool, "");
+	scene.pool.has_repair_nodes = true;
+	scene.pool.repair_nodes = 3;
+	assert_string_equal(terms(allocate(), 1)->grants[0].repair_pool, scene.pool.name);
+	assert_int_equal(terms(allocate(), 1)->grants[0].repair_nodes, 3);
+}
+
 /* A template without the pool's nodeSelector: its Pods are on the pool's Nodes, so the group draws from it. */
 static void test_a_group_draws_from_the_pool_of_its_nodes(void **state)
 {
@@ -922,6 +933,7 @@ int main(void)
 		TEST(test_an_unused_grant_costs_the_place),
 		TEST(test_a_cluster_of_kueue),
 		TEST(test_protected_workers_end_for_a_guarantee),
+		TEST(test_terms_have_the_limit_of_nodes_under_repair),
 		TEST(test_a_group_draws_from_the_pool_of_its_nodes),
 		TEST(test_a_pool_with_problems_changes_nothing),
 		TEST(test_claimed_devices_are_of_a_pool),

@@ -1,6 +1,8 @@
 /* feature/repair/ctl/repair_grants: the limit of Nodes under repair over all RayClusters. */
 #include "feature/repair/ctl/repair_grants.h"
 
+#include "core/model/pool.h"
+#include "core/model/snapshot.h"
 #include "feature/repair/core/repair.h"
 #include "test/support/support.h"
 
@@ -10,11 +12,13 @@ static struct repair_grants grants;
 static struct repair_asks a, b;
 static const struct repair_asks *const all[] = { &a, &b };
 static struct arena arena;
+static struct snapshot snapshot; /* of each RayCluster */
 
 static int setup(void **state)
 {
 	(void)state;
 	arena = ARENA_INIT;
+	snapshot = (struct snapshot){ .pods = NULL };
 	return 0;
 }
 
@@ -45,7 +49,7 @@ static void ask(struct repair_asks *asks, const char *names)
 				 .asks = !begun,
 			 }));
 	}
-	repair_asks_set(asks, &repair);
+	repair_asks_set(asks, &repair, &snapshot);
 }
 
 static size_t renew(int64_t limit, int64_t now_ms)
@@ -89,7 +93,7 @@ static void test_a_node_that_is_empty_lets_the_next_begin(void **state)
 	assert_int_equal(renew(1, 0), 1);
 	ask(&a, "A");
 	assert_int_equal(renew(1, 10), 0);
-	repair_asks_set(&a, NULL);
+	repair_asks_set(&a, NULL, &snapshot);
 	assert_int_equal(renew(1, 20), 1);
 	assert_granted("b");
 }
@@ -101,7 +105,7 @@ static void test_a_node_of_two_ray_clusters_counts_once(void **state)
 	ask(&b, "a");
 	assert_int_equal(renew(2, 0), 2);
 	assert_granted("ac");
-	repair_asks_set(&b, NULL);
+	repair_asks_set(&b, NULL, &snapshot);
 	assert_int_equal(renew(2, 10), 0);
 	assert_granted("ac");
 }
@@ -116,6 +120,67 @@ static void test_a_node_that_is_never_empty_stops_counting(void **state)
 	assert_int_equal(renew(1, COUNT_MS - 1), 0);
 	assert_int_equal(renew(1, COUNT_MS), 1);
 	assert_granted("ab");
+}
+
+/* Workers of the group on these Nodes, which draws from the pool. */
+static void draw(const char *group, const char *pool, int64_t most, const char *names)
+{
+	static struct pool_grant grants_of[2];
+	static struct pool_terms terms;
+	static const struct pod *pods[20];
+	struct label *labels = arena_array(&arena, 2, sizeof(*labels));
+
+	if (snapshot.pod_count == 0)
+		terms = (struct pool_terms){ .grants = grants_of };
+	grants_of[terms.grant_count++] =
+		(struct pool_grant){ .group = group, .repair_pool = pool, .repair_nodes = most };
+	snapshot.pools = &terms;
+	snapshot.pods = pods;
+	labels[0] = (struct label){ LABEL_GROUP, group };
+	labels[1] = (struct label){ "ray.io/node-type", "worker" };
+	for (; *names; names++) {
+		struct pod *pod = ARENA_NEW(&arena, struct pod);
+
+		pod->spec.node_name = arena_printf(&arena, "%c", *names);
+		pod->labels = (struct labels){ labels, 2 };
+		pods[snapshot.pod_count++] = pod;
+	}
+}
+
+static void test_a_pool_has_its_own_limit(void **state)
+{
+	(void)state;
+	draw("g", "p", 1, "abbc");
+	draw("h", "", 0, "d");
+	ask(&a, "abd");
+	ask(&b, "cb");
+	assert_int_equal(renew(10, 0), 2);
+	assert_granted("ad");
+	assert_int_equal(renew(10, 10), 0);
+	ask(&a, "bd"); /* a is empty */
+	assert_int_equal(renew(10, 20), 1);
+	assert_granted("bd");
+}
+
+static void test_a_node_of_two_pools_needs_both(void **state)
+{
+	(void)state;
+	draw("g", "p", 2, "abc");
+	draw("h", "q", 1, "ab");
+	ask(&a, "abc");
+	assert_int_equal(renew(10, 0), 2);
+	assert_granted("ac");
+	assert_int_equal(renew(10, COUNT_MS), 1);
+	assert_granted("abc");
+}
+
+static void test_a_pool_of_none_grants_nothing(void **state)
+{
+	(void)state;
+	draw("g", "p", 0, "a");
+	ask(&a, "ab");
+	assert_int_equal(renew(10, 0), 1);
+	assert_granted("b");
 }
 
 static void test_no_limit_grants_nothing(void **state)
@@ -135,6 +200,9 @@ int main(void)
 		ROW(test_a_node_that_is_empty_lets_the_next_begin),
 		ROW(test_a_node_of_two_ray_clusters_counts_once),
 		ROW(test_a_node_that_is_never_empty_stops_counting),
+		ROW(test_a_pool_has_its_own_limit),
+		ROW(test_a_node_of_two_pools_needs_both),
+		ROW(test_a_pool_of_none_grants_nothing),
 		ROW(test_no_limit_grants_nothing),
 	};
 

@@ -224,6 +224,16 @@ static const struct field reserve_fields[] = {
 	FIELD_NAMES(NULL),
 };
 
+/* ---- repair ---- */
+
+static const struct field repair_fields[] = {
+	NUMBER(POOL, repair_nodes, "maxUnavailable", 0, 100000,
+	       .has = FIELD_HAS(POOL, has_repair_nodes),
+	       .description = "At most so many Nodes with workers of the pool are emptied at once, "
+			      "beside the limits of the cluster and of the fleet; 0: none."),
+	FIELD_NAMES(NULL),
+};
+
 /* ---- groups ---- */
 
 static int check_label_count(const struct json_at *member, const struct field *field UNUSED,
@@ -450,6 +460,8 @@ static const struct field spec_fields[] = {
 			     "pattern: ^" RESERVE_NEVER "$"),
 	FIELD_OBJECT(reserve_fields, "reserve", .flags = FIELD_LINE,
 		     .description = "How long GPUs are kept for placement groups and slices."),
+	FIELD_OBJECT(repair_fields, "repair", .flags = FIELD_LINE,
+		     .description = "Nodes that are to be repaired."),
 	FIELD_BOOLEAN(POOL, kueue_outside, "kueueOutside",
 		      .description =
 			      "RayClusters with the label kueue.x-k8s.io/queue-name ask "

@@ -11,9 +11,9 @@
 #define RELEASE struct pool_release
 #define TERMS struct pool_terms
 
-static const struct pool_grant grant_initial = { .group = "",
-						 .reason = REASON_WAITS_FOR_POOL,
-						 .message = "" };
+static const struct pool_grant grant_initial = {
+	.group = "", .repair_pool = "", .reason = REASON_WAITS_FOR_POOL, .message = ""
+};
 static const struct pool_release release_initial = { .pod = "",
 						     .deadline = TIME_NONE,
 						     .message = "" };
@@ -34,6 +34,8 @@ static const struct field grant_fields[] = {
 	FIELD_INTEGER(GRANT, replicas, "replicas", .flags = FIELD_ALWAYS,
 		      .most = POOL_REPLICAS_MAX),
 	FIELD_BOOLEAN(GRANT, collects, "collects"),
+	FIELD_TEXT(GRANT, repair_pool, "repairPool"),
+	FIELD_INTEGER(GRANT, repair_nodes, "repairNodes"),
 	FIELD_REASON(GRANT, reason, REASONS_OF_DEMAND, "reason", .check = grant_reason_check),
 	FIELD_TEXT(GRANT, message, "message"),
 	FIELD_END,

@@ -68,6 +68,8 @@ struct gpu_pool {
 	int64_t reserve_at_most_seconds; /* reserve.atMostSeconds; 0: no bound */
 	bool keeps_protected;            /* reclaim.keepDoNotDisrupt */
 	bool kueue_outside;
+	bool has_repair_nodes; /* repair.maxUnavailable; else no limit */
+	int64_t repair_nodes;
 	/* Invalid values, with their fields. A pool with problems grants nothing and ends nothing. */
 	struct strings problems;
 	const struct gpu_pool_status *status; /* NULL: none */

@@ -515,6 +515,9 @@ static void make_share(const struct pool_allocation *allocation, size_t index, c
 	own->most = most_of(allocation, index, arena);
 	own->digest = hash_bytes(HASH_START, own->grants, groups * sizeof(*own->grants));
 	own->digest = hash_bytes(own->digest, &own->most, sizeof(own->most));
+	for (size_t p = 0; p < input->pool_count; p++)
+		own->digest = hash_bytes(own->digest, &input->pools[p]->repair_nodes,
+					 sizeof(input->pools[p]->repair_nodes));
 	if (input->asks[index]->list.count > 0)
 		make_collects(allocation, index, arena);
 	for (size_t p = 0; p < input->pool_count; p++) {
@@ -909,6 +912,7 @@ static struct pool_grant no_grant(const char *group, struct arena *arena)
 {
 	return (struct pool_grant){
 		.group = arena_strdup(arena, group),
+		.repair_pool = "",
 		.reason = REASON_WAITS_FOR_POOL,
 		.message = "waits for its pool: the next allocation decides",
 	};
@@ -934,6 +938,11 @@ static const struct pool_terms *make_terms(const struct pool_allocation *allocat
 		grant->replicas = spent ? 0 : allocation->shares[index].grants[g];
 		grant->collects = allocation->shares[index].collects &&
 				  allocation->shares[index].collects[g];
+		if (allocation->input->pools[pool]->has_repair_nodes) {
+			grant->repair_pool =
+				arena_strdup(arena, allocation->input->pools[pool]->name);
+			grant->repair_nodes = allocation->input->pools[pool]->repair_nodes;
+		}
 		explain(allocation, pool, index,
 			first_waiting(&allocation->tables->at[pool],
 				      part_of(allocation, pool, index), g),

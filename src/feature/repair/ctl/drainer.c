@@ -468,7 +468,7 @@ static void decided(void *self, const struct pass_decision *decision)
 			repaired->nodes[node->state]++;
 			repaired->workers[node->state] += node->workers;
 		}
-	repair_asks_set(&repaired->asks, repair);
+	repair_asks_set(&repaired->asks, repair, decision->snapshot);
 	if (repaired->asks.count > 0)
 		asked(drainer);
 }
