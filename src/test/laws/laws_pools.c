@@ -129,14 +129,6 @@ static bool is_equal_but_asks(struct cJSON *plan, const struct cJSON *other)
 	return equal;
 }
 
-/* A request of the SDK waits and probes with one Pod under a pool, so less may start or stay. */
-static bool may_probe(const struct cJSON *snapshot, const struct cJSON *plan)
-{
-	return cJSON_GetArraySize(TREE_AT(snapshot, "rayState", "clusterResourceConstraints")) >
-		       0 &&
-	       cJSON_GetArraySize(TREE_AT(plan, "memory", "backoffs")) > 0;
-}
-
 static bool has_no_more(const struct cJSON *plan, const struct cJSON *other)
 {
 	const struct cJSON *with = TREE_AT(other, "groups");
@@ -166,14 +158,23 @@ static int64_t larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+/* A request of the SDK waits and probes with one Pod under a pool, so less may start or stay. */
+static bool may_probe(const struct cJSON *snapshot, const struct cJSON *plan)
+{
+	return cJSON_GetArraySize(TREE_AT(snapshot, "rayState", "clusterResourceConstraints")) >
+		       0 &&
+	       cJSON_GetArraySize(TREE_AT(plan, "memory", "backoffs")) > 0;
+}
+
 /* At the most what exists or is requested, or minReplicas, and the grant. */
 static void check_grants(const struct cJSON *snapshot, const struct cJSON *plan,
 			 struct laws_verdict *verdict)
 {
-	/* toLaunch counts launches that limits on starting workers put off. */
+	/* toLaunch counts launches that limits on starting workers and probes put off. */
 	bool throttled = facts_setting(snapshot, "max-starting-workers", 0) > 0 ||
 			 tree_is(TREE_AT(snapshot, "rayCluster", "spec", "autoscalerOptions"),
-				 "upscalingMode", "Conservative");
+				 "upscalingMode", "Conservative") ||
+			 may_probe(snapshot, plan);
 
 	TREE_EACH(grant, TREE_AT(snapshot, "pools", "grants")) {
 		const char *name = tree_text(grant, "group");
