@@ -18,9 +18,14 @@ or {"error": text}. Commands (``do``):
     key       the value of a key of the GCS's store, None without one; ``drop`` deletes it
     shape     what Ray's libraries read of the groups: ``groups`` by name, ``most`` by resource, whether Data ``scales``,
               ``seen`` by Ray Data as (CPU, GPU) with the number of nodes; None without a report
-    train     begin a run of Ray Train on ``fewest`` to ``most`` GPUs (ray_train_run.py) in the program's directory
+    train     begin a run of Ray Train on ``fewest`` to ``most`` GPUs (ray_train_run.py) in the program's directory; it looks
+              for more every ``looks`` seconds
     trained   end it; the metrics of its last report
     refused   wait for its end by itself; the type of its error and the error
+    deploy    an application ``name`` of Ray Serve with one deployment ``Model``, as ``options`` say; it is not waited for
+    call      the Pods in which ``count`` requests to ``name`` at once are answered
+    running   how many replicas of ``name`` run
+    undeploy  end all of Ray Serve
     end       end the program
 """
 
@@ -196,10 +201,10 @@ class Program:
         most = state.get_max_resources_from_cluster_config()
         return {"groups": groups, "most": most, "scales": is_autoscaling_enabled(), "seen": seen}
 
-    def train(self, fewest: int, most: int) -> None:
+    def train(self, fewest: int, most: int, looks: float = 60) -> None:
         from ray_train_run import fit  # beside this script
 
-        self._run = ThreadPoolExecutor(1).submit(fit, self._directory, fewest, most)
+        self._run = ThreadPoolExecutor(1).submit(fit, self._directory, fewest, most, looks)
         self._run.add_done_callback(lambda run: print(repr(run.exception()), file=sys.stderr, flush=True))
 
     def refused(self) -> List[str]:
@@ -213,6 +218,35 @@ class Program:
         finish(self._directory)
         assert self._run
         return self._run.result()
+
+    def deploy(self, name: str, options: Dict[str, Any]) -> None:
+        from ray import serve
+
+        @serve.deployment(name="Model", **options)
+        class Model:
+            def __call__(self) -> str:
+                time.sleep(1)
+                return os.environ.get("RAY_CLOUD_INSTANCE_ID", "")
+
+        serve.start(proxy_location="Disabled")
+        serve.run_many([serve.RunTarget(Model.bind(), name, None)], wait_for_applications_running=False)
+
+    def call(self, name: str, count: int = 1) -> List[str]:
+        from ray import serve
+
+        handle = serve.get_app_handle(name)
+        answers = [handle.remote() for _ in range(count)]
+        return sorted(answer.result(timeout_s=150) for answer in answers)
+
+    def running(self, name: str) -> int:
+        from ray import serve
+
+        return serve.status().applications[name].deployments["Model"].replica_states.get("RUNNING", 0)
+
+    def undeploy(self) -> None:
+        from ray import serve
+
+        serve.shutdown()
 
     def end(self) -> None:
         self.ended = True

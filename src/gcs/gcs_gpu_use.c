@@ -12,10 +12,16 @@
 /* ray: data/_internal/cluster_autoscaler/default_autoscaling_coordinator.py; Ray Train asks through it as well. */
 #define COORDINATOR "_AutoscalingCoordinatorActor"
 
+/* ray: serve/_private/. The class of a replica is "ServeReplica:app:deployment"; with placement_group_bundles there is
+ * first a placement group "SERVE_REPLICA::app#deployment#id". */
+#define SERVE_REPLICA "ServeReplica:"
+#define SERVE_GROUP "SERVE_REPLICA::"
+
 struct reading {
 	struct gcs_list_reading list; /* first */
 	VEC(struct gpu_use_row) rows;
 	VEC(struct gpu_use_job) jobs;
+	VEC(struct gpu_use_deployment) deployments;
 	bool libraries;
 };
 
@@ -63,6 +69,42 @@ static int add_row(struct reading *reading, const struct gpu_use_row *row,
 
 /* ---- rows ---- */
 
+/* A replica without a node waits for one. */
+static void add_replica(struct reading *reading, const char *name)
+{
+	struct gpu_use_deployment *found = VEC_FIND(&reading->deployments, name, name);
+
+	if (found)
+		found->replicas++;
+	else if (reading->deployments.count < GPU_USE_DEPLOYMENTS_MAX)
+		VEC_PUSH(reading->list.arena, &reading->deployments,
+			 ((struct gpu_use_deployment){ name, 1 }));
+}
+
+static void note_replica(struct reading *reading, const char *class_name)
+{
+	if (strncmp(class_name, SERVE_REPLICA, strlen(SERVE_REPLICA)) == 0)
+		add_replica(reading,
+			    gcs_list_text(&reading->list, class_name + strlen(SERVE_REPLICA),
+					  GCS_LIST_NAME_MAX_BYTES));
+}
+
+static void note_replica_group(struct reading *reading, const char *group)
+{
+	const char *app = group + strlen(SERVE_GROUP), *end;
+	char *name;
+
+	if (strncmp(group, SERVE_GROUP, strlen(SERVE_GROUP)) != 0)
+		return;
+	end = strchr(app, '#');
+	end = end ? strchr(end + 1, '#') : NULL;
+	if (!end)
+		return;
+	name = arena_strndup(reading->list.arena, app, (size_t)(end - app));
+	*strchr(name, '#') = ':';
+	add_replica(reading, gcs_list_text(&reading->list, name, GCS_LIST_NAME_MAX_BYTES));
+}
+
 /* An actor that is starting has its node only in its address. */
 static int read_actor(struct gcs_list_reading *list, const void *message)
 {
@@ -84,6 +126,8 @@ static int read_actor(struct gcs_list_reading *list, const void *message)
 		(struct row_ids){ actor->job_id, actor->node_id, actor->placement_group_id };
 	if (ids.node.len == 0 && actor->address)
 		ids.node = actor->address->node_id;
+	if (ids.node.len == 0)
+		note_replica(reading, actor->class_name);
 	return add_row(reading, &row, &ids);
 }
 
@@ -131,6 +175,9 @@ static int read_group(struct gcs_list_reading *list, const void *message)
 
 	if (group->state == RAY__PLACEMENT_GROUP_TABLE_DATA__PLACEMENT_GROUP_STATE__REMOVED)
 		return 0;
+	if (group->state == RAY__PLACEMENT_GROUP_TABLE_DATA__PLACEMENT_GROUP_STATE__PENDING ||
+	    group->state == RAY__PLACEMENT_GROUP_TABLE_DATA__PLACEMENT_GROUP_STATE__RESCHEDULING)
+		note_replica_group(reading, group->name);
 	for (size_t i = 0; i < group->n_bundles; i++) {
 		const Ray__Bundle *bundle = group->bundles[i];
 		struct gpu_use_row row = { .kind = GPU_HOLDER_GROUP, .name = group->name };
@@ -180,6 +227,8 @@ static void finish(const struct gcs_list_reading *list, struct gcs_reply *ret_re
 		.job_count = reading->jobs.count,
 		.missing = list->missing,
 		.dropped = list->dropped,
+		.deployments = reading->deployments.at,
+		.deployment_count = reading->deployments.count,
 		.libraries = reading->libraries,
 	};
 	ret_reply->gpu_use = use;

@@ -35,6 +35,15 @@ struct gpu_use_job {
 	const char *submission; /* "": not submitted as a Ray job */
 };
 
+/* Replicas of one deployment of Ray Serve that have no node yet. */
+struct gpu_use_deployment {
+	const char *name; /* "app:deployment" */
+	int64_t replicas;
+};
+
+/* Others are left out. */
+#define GPU_USE_DEPLOYMENTS_MAX 20
+
 /* One list. */
 struct gpu_use {
 	const struct gpu_use_row *rows;
@@ -43,6 +52,8 @@ struct gpu_use {
 	size_t job_count;
 	int64_t missing; /* rows that the GCS has and did not send */
 	int64_t dropped; /* tasks that the GCS forgot */
+	const struct gpu_use_deployment *deployments;
+	size_t deployment_count;
 	bool libraries; /* Ray Data or Ray Train asks for resources: their AutoscalingCoordinator runs */
 };
 

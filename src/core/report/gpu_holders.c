@@ -235,38 +235,56 @@ static size_t rows_of(const struct rows *rows, size_t from, const char *node)
 
 /* ---- notes ---- */
 
+struct notes {
+	VEC(const char *) at;
+};
+
+static void add_deployments(const struct gpu_use *use, struct notes *notes, struct arena *arena)
+{
+	for (size_t i = 0; i < use->deployment_count; i++)
+		VEC_PUSH(arena, &notes->at,
+			 arena_printf(arena, "Ray Serve: %lld replica%s of %s %s for a worker",
+				      (long long)use->deployments[i].replicas,
+				      use->deployments[i].replicas == 1 ? "" : "s",
+				      use->deployments[i].name,
+				      use->deployments[i].replicas == 1 ? "waits" : "wait"));
+}
+
 static void add_notes(struct gpu_holders *holders, const struct gpu_use *const *lists,
 		      const char *const *problems, struct arena *arena)
 {
-	VEC(const char *) notes = { .at = NULL };
+	struct notes list = { .at = { .at = NULL } };
 	bool libraries = lists[RAY_LIST_ACTORS] && lists[RAY_LIST_ACTORS]->libraries;
 
 	if (holders->asked)
-		VEC_PUSH(arena, &notes,
+		VEC_PUSH(arena, &list.at,
 			 arena_printf(arena, "%s%s", holders->asked,
 				      libraries ? "; Ray Data or Ray Train is running "
 						  "(AutoscalingCoordinator)" :
 						  ""));
+	for (size_t i = 0; i < RAY_LISTS; i++)
+		if (lists[i])
+			add_deployments(lists[i], &list, arena);
 	for (size_t i = 0; i < RAY_LISTS; i++) {
 		if (!lists[i]) {
-			VEC_PUSH(arena, &notes,
+			VEC_PUSH(arena, &list.at,
 				 arena_printf(arena, "%s are unknown: %s",
 					      ray_list_name((enum ray_list)i), problems[i]));
 			continue;
 		}
 		if (lists[i]->missing > 0)
-			VEC_PUSH(arena, &notes,
+			VEC_PUSH(arena, &list.at,
 				 arena_printf(arena, "%lld more %s are not listed",
 					      (long long)lists[i]->missing,
 					      ray_list_name((enum ray_list)i)));
 		if (lists[i]->dropped > 0)
-			VEC_PUSH(arena, &notes,
+			VEC_PUSH(arena, &list.at,
 				 arena_printf(arena,
 					      "Ray dropped the events of %lld tasks, so a task may "
 					      "be missing",
 					      (long long)lists[i]->dropped));
 	}
-	holders->notes = (struct strings){ .at = notes.at, .count = notes.count };
+	holders->notes = (struct strings){ .at = list.at.at, .count = list.at.count };
 }
 
 static int compare_nodes(const void *a, const void *b)

@@ -152,18 +152,25 @@ static void test_placement_group(void **state)
 
 static void test_notes(void **state)
 {
+	static const struct gpu_use_deployment waiting[] = { { "app:Model", 2 }, { "b:M", 1 } };
+
 	(void)state;
 	given[RAY_LIST_JOBS] = given[RAY_LIST_GROUPS] = NULL;
 	problems[RAY_LIST_GROUPS] = "no answer";
 	lists[RAY_LIST_ACTORS].missing = 5;
 	lists[RAY_LIST_TASKS].dropped = 2;
+	lists[RAY_LIST_ACTORS].deployments = waiting;
+	lists[RAY_LIST_ACTORS].deployment_count = SUPPORT_COUNT(waiting);
 	add_row(RAY_LIST_ACTORS, "Trainer", "b", 1, "", 500);
 	join(8);
-	assert_int_equal(holders.notes.count, 4);
-	assert_string_equal(holders.notes.at[0], "5 more actors are not listed");
-	assert_string_equal(holders.notes.at[1],
+	assert_int_equal(holders.notes.count, 6);
+	assert_string_equal(holders.notes.at[0],
+			    "Ray Serve: 2 replicas of app:Model wait for a worker");
+	assert_string_equal(holders.notes.at[1], "Ray Serve: 1 replica of b:M waits for a worker");
+	assert_string_equal(holders.notes.at[2], "5 more actors are not listed");
+	assert_string_equal(holders.notes.at[3],
 			    "Ray dropped the events of 2 tasks, so a task may be missing");
-	assert_string_equal(holders.notes.at[2], "placement groups are unknown: no answer");
+	assert_string_equal(holders.notes.at[4], "placement groups are unknown: no answer");
 	assert_string_equal(holders.workers[0].holders[0].entrypoint, "");
 	assert_int_equal(holders.workers[0].unnamed, 0);
 }

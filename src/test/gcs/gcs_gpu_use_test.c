@@ -101,6 +101,34 @@ static void test_actors(void **state)
 	assert_int_equal(use.missing, 3);
 }
 
+/* Replicas of Ray Serve without a node, by deployment; of more deployments than are listed none. */
+static void test_replicas_of_serve_that_wait(void **state)
+{
+	Ray__GetAllActorInfoReply reply = RAY__GET_ALL_ACTOR_INFO_REPLY__INIT;
+	Ray__ActorTableData *list[64];
+	size_t count = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		list[count++] = actor_of(i < 3 ? "ServeReplica:app:Model" : "ServeReplica:b:Other",
+					 i % 2 ? 0 : 0.5);
+	for (size_t i = 0; i < 40; i++)
+		list[count++] =
+			actor_of(arena_printf(&gcs_bench.sent, "ServeReplica:app:M%zu", i), 1);
+	list[count++] = actor_of("ServeController", 0);
+	for (size_t i = 1; i < count; i++)
+		list[i]->node_id.len = 0;
+	list[3]->state = RAY__ACTOR_TABLE_DATA__ACTOR_STATE__DEAD;
+	reply.actor_table_data = list;
+	reply.n_actor_table_data = count;
+	read_list(RAY_LIST_ACTORS, &reply.base);
+	assert_int_equal(use.deployment_count, GPU_USE_DEPLOYMENTS_MAX);
+	assert_string_equal(use.deployments[0].name, "app:Model");
+	assert_int_equal(use.deployments[0].replicas, 2);
+	assert_string_equal(use.deployments[1].name, "b:Other");
+	assert_int_equal(use.deployments[1].replicas, 1);
+}
+
 /* A reply of this size is decoded on the thread pool. */
 static void test_many_actors(void **state)
 {
@@ -212,6 +240,34 @@ static void test_groups(void **state)
 	assert_string_equal(use.rows[0].group, "c29b");
 }
 
+/* The placement group of a replica waits before its actor exists; other names are no replicas. */
+static void test_replicas_of_serve_with_bundles(void **state)
+{
+	static const char *const names[] = { "SERVE_REPLICA::wide#Model#a1",
+					     "SERVE_REPLICA::wide#Model#b2",
+					     "SERVE_REPLICA::wide#Model#c3",
+					     "SERVE_REPLICA::wide",
+					     "SERVE_REPLICA::#",
+					     "other" };
+	Ray__GetAllPlacementGroupReply reply = RAY__GET_ALL_PLACEMENT_GROUP_REPLY__INIT;
+	Ray__PlacementGroupTableData groups[SUPPORT_COUNT(names)], *list[SUPPORT_COUNT(names)];
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(names); i++) {
+		ray__placement_group_table_data__init(&groups[i]);
+		groups[i].name = (char *)names[i];
+		list[i] = &groups[i];
+	}
+	groups[0].state = RAY__PLACEMENT_GROUP_TABLE_DATA__PLACEMENT_GROUP_STATE__CREATED;
+	groups[1].state = RAY__PLACEMENT_GROUP_TABLE_DATA__PLACEMENT_GROUP_STATE__RESCHEDULING;
+	reply.placement_group_table_data = list;
+	reply.n_placement_group_table_data = SUPPORT_COUNT(names);
+	read_list(RAY_LIST_GROUPS, &reply.base);
+	assert_int_equal(use.deployment_count, 1);
+	assert_string_equal(use.deployments[0].name, "wide:Model");
+	assert_int_equal(use.deployments[0].replicas, 2);
+}
+
 static void test_jobs(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -320,9 +376,18 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, gcs_bench_setup, gcs_bench_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_actors),        TEST(test_many_actors), TEST(test_tasks),
-		TEST(test_groups),        TEST(test_jobs),        TEST(test_refused),
-		TEST(test_too_many_rows), TEST(test_budget),
+		TEST(test_actors),
+		TEST(test_many_actors),
+		TEST(test_tasks),
+		TEST(test_actors),
+		TEST(test_replicas_of_serve_that_wait),
+		TEST(test_replicas_of_serve_with_bundles),
+		TEST(test_tasks),
+		TEST(test_groups),
+		TEST(test_jobs),
+		TEST(test_refused),
+		TEST(test_too_many_rows),
+		TEST(test_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
