@@ -24,8 +24,9 @@ ENVIRONMENT = {
 }
 
 
-def fit(directory: Path, fewest: int, most: int) -> Dict[str, Any]:
-    """Trains on ``fewest`` to ``most`` GPUs, elastic if they differ; the metrics of the last report."""
+def fit(directory: Path, fewest: int, most: int, looks: float) -> Dict[str, Any]:
+    """Trains on ``fewest`` to ``most`` GPUs, elastic if they differ, which it looks for every ``looks`` seconds; the metrics
+    of the last report."""
     os.environ.update(ENVIRONMENT)
     import ray.train
     from ray.train.v2.api.data_parallel_trainer import DataParallelTrainer
@@ -33,7 +34,9 @@ def fit(directory: Path, fewest: int, most: int) -> Dict[str, Any]:
     trainer = DataParallelTrainer(
         _loop(),
         train_loop_config={"directory": str(directory)},
-        scaling_config=ray.train.ScalingConfig(num_workers=(fewest, most) if fewest < most else most, use_gpu=True),
+        scaling_config=ray.train.ScalingConfig(
+            num_workers=(fewest, most) if fewest < most else most, use_gpu=True, elastic_resize_monitor_interval_s=looks
+        ),
         run_config=ray.train.RunConfig(name="run", storage_path=str(directory)),
     )
     return dict(trainer.fit().metrics or {})

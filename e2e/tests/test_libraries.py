@@ -3,6 +3,7 @@
 import time
 
 from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e import ray_train_run
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
@@ -81,6 +82,27 @@ def test_an_impossible_run_of_train_ends_at_once(scenario, controller, namespace
         # Train asks for its GPUs before it reads the shape, and the four that there may be have started meanwhile.
         wait_until(lambda: not one.workers(), 120, "the workers of its request to end")
         program.end()
+
+
+def test_an_elastic_run_of_train_begins_with_its_minimum(scenario, controller, namespace):
+    """Ray Train asks for its most by request_resources, says its minimum to no one, and has a placement group only when
+    as much is there: with aheadOfUse at the minimum this comes first, and the rest when it is in use."""
+    one = scenario(rm.cluster("elastic", [gpus(maxReplicas=4)]))
+    controller(namespace, "--requests-ahead-of-use", "2")
+    with one.program() as program:
+        shape_of(program, lambda s: s["most"].get("GPU") == 4)
+        program.call("train", fewest=2, most=4, looks=3)
+        worlds = wait_until(lambda: begun(program), 120, "the run to begin")
+        assert worlds[0] == 2, worlds
+        wait_until(lambda: begun(program)[-1] == 4, 150, "the run to have all four")
+        print(f"worlds of the run: {sorted(set(begun(program)))}")
+        program.call("trained", 120)
+        program.end()
+
+
+def begun(program):
+    """The sizes with which the run began, by time."""
+    return [line["world"] for line in ray_train_run.lines(program.directory) if line["event"] == "begins"]
 
 
 def test_workers_that_only_a_request_keeps_end_when_nothing_uses_them(shared, controller):
