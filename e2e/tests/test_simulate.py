@@ -221,6 +221,28 @@ def test_schedules_and_warm_workers_vary(directory):
         assert made.returncode == 1 and made.stderr == f"rayscaler simulate: --vary: {error}\n"
 
 
+def test_settings_of_requests_vary(tmp_path):
+    """Of four GPUs that request_resources asks for, work uses one: the setting of the others shows in the hours, and the
+    work waits no longer."""
+    items = [{"submit": 0, "kind": kind, "resources": {"CPU": 1, "GPU": 1}, "count": count, "duration": "2h"} for kind, count in (("request_resources", 4), ("actor", 1))]
+    document = {"apiVersion": "rayscaler.dev/v1alpha1", "kind": "Workload", "items": items}
+    (tmp_path / "workload.yaml").write_text(json.dumps(document))
+
+    def rows(*paths_: str) -> List[List[float]]:
+        vary = [word for path in paths_ for word in ("--vary", path)]
+        made = simulate(["simulate", "-f", str(paths.ROOT / "examples" / "gpu.yaml"), "-w", "workload.yaml", "-o", "json", *vary], tmp_path)
+        assert made.returncode == 0, made.stderr
+        found = json.loads(made.stdout)["variants"]
+        assert {row["started"] for row in found} == {1} and {row["neverRan"] for row in found} == {0}
+        return [[row["gpuHours"]["provisioned"], row["gpuHours"]["used"]] for row in found]
+
+    for paths_ in (["requests.unusedAfterSeconds=0,120"], ["requests-unused-after-seconds=0,120"]):
+        (off, used), (on, same) = rows(*paths_)
+        assert off == pytest.approx(4 * 2, abs=0.1) and on == pytest.approx(2, abs=0.3) and used == same == pytest.approx(2, abs=0.01)
+    (two, _), (four, _) = rows("requests.aheadOfUse=1,3")
+    assert two == pytest.approx(2 * 2, abs=0.1) and four == pytest.approx(4 * 2, abs=0.1)
+
+
 def test_a_head_costs_its_gpus(directory):
     """Suspended after an hour of work and 10 minutes, the head of 2 GPUs saves the rest of 10 hours."""
     (directory / "prices.yaml").write_text("apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\nprices: [{perGPUHour: 3}]\n")
