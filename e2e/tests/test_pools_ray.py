@@ -60,6 +60,27 @@ def test_idle_borrowed_workers_are_released_and_busy_ones_are_not(pool, teams, a
     assert p95(took) < RELEASE_SECONDS and held.most == 3
 
 
+def test_work_has_what_a_request_of_its_team_keeps_idle(pool, teams, controller, namespace):
+    """Within one queue, all of it guaranteed: idle workers of request_resources end for work of another RayCluster, and
+    the request has them again when the work has ended."""
+    pool.create(3, {"name": "a", "guaranteed": 3}, reclaim={"idleAfterSeconds": IDLE})
+    controller(namespace, everywhere=True)
+    (one,) = teams.add("a")
+    fleet = Fleet(pool)
+    with one.program() as program:
+        program.actors(1, name="busy", num_gpus=1)
+        program.call("request", bundles=[{"GPU": 1}] * 3)
+        one.wait_joined(3)
+        busy = program.ready("busy", 90)
+        fleet.add("asks", "a", 2)
+        fleet.wait(60, asks=2)
+        assert one.replicas() == 1 and program.call("alive", name="busy") == busy
+        hold(lambda: one.replicas() == 1, IDLE + 3, "the request to wait behind the work")
+        fleet.end("asks")
+        wait_until(lambda: one.replicas() == 3, 90, "the request to have them again")
+        program.end()
+
+
 def test_who_runs_work_reads_why_it_waits_and_when_it_ends(pool, teams, controller, namespace):
     """The lines of Ray's drivers: of an actor that waits for the pool, and of one whose worker ends for others."""
     pool.create(1, {"name": "a"}, {"name": "b", "guaranteed": 1}, reclaim={"busy": {"afterSeconds": 600}})
