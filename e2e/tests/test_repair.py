@@ -102,6 +102,29 @@ def test_a_sign_that_ends_undoes_everything(shared, controller, api_server, gpu_
         program.end()
 
 
+def test_a_sign_that_ends_before_it_acts_or_after_the_drain(shared, controller, api_server, gpu_nodes):
+    """Before it acts nothing happens; a drain cannot be taken back, but nobody ends the worker after its deadline."""
+    gpu_nodes.make()
+    one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=IDLE)
+    api_server.let_read_nodes(one.namespace)
+    control = controller(one.namespace, "--repair-after-seconds", "6", "--repair-deadline-seconds", "5", "--repair-deletes")
+    with one.program() as program:
+        program.actors(1, name="busy", num_gpus=1)
+        (old,) = program.ready("busy")
+        wait_until(lambda: not one.witness.fresh()["pending"], 20, "nothing to be pending")
+        node = one.worker_pods()[0]["spec"]["nodeName"]
+        gpu_nodes.change(node, taints=[TAINT])
+        control.wait_for("NodesToRepair", node, seconds=5)
+        gpu_nodes.change(node, taints=[])
+        hold(lambda: one.replicas() == 1 and not control.find("ScaleUpReplacement"), 8, "a sign that does not last does nothing")
+        gpu_nodes.change(node, taints=[TAINT])
+        wait_until(lambda: program.call("draining"), 60, "Ray to know", 0.05)
+        gpu_nodes.change(node, taints=[])
+        hold(lambda: old in one.workers() and not one.workers_to_delete(), 10, "nobody ends the worker after the deadline")
+        assert program.call("alive", name="busy") == [old]
+        program.end()
+
+
 def test_a_drain_request_is_completed_when_the_node_is_empty(shared, controller, api_server, drain_requests, gpu_nodes):
     gpu_nodes.make()
     one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=300)
