@@ -465,10 +465,14 @@ static void test_protected_workers_end_for_a_guarantee(void **state)
 
 static void test_terms_have_the_limit_of_nodes_under_repair(void **state)
 {
+	uint64_t before;
+
 	(void)state;
 	add_worker(1, 0, "n1", SHARE_BUSY);
 	assert_string_equal(terms(allocate(), 1)->grants[0].repair_pool, "");
+	before = allocate()->shares[1].digest;
 	scene.pool.has_repair_nodes = true;
+	assert_true(allocate()->shares[1].digest != before); /* it decides again */
 	scene.pool.repair_nodes = 3;
 	assert_string_equal(terms(allocate(), 1)->grants[0].repair_pool, scene.pool.name);
 	assert_int_equal(terms(allocate(), 1)->grants[0].repair_nodes, 3);

@@ -183,6 +183,65 @@ static void test_a_pool_of_none_grants_nothing(void **state)
 	assert_granted("b");
 }
 
+static uint64_t randomness = 45;
+
+static int64_t below(size_t bound)
+{
+	return (int64_t)support_random_below(&randomness, bound);
+}
+
+/* Some of the Nodes a to h; those that are granted have begun. */
+static void ask_at_random(struct repair_asks *asks)
+{
+	char names[9] = "";
+	size_t count = 0;
+
+	for (char name = 'a'; name <= 'h'; name++)
+		if (below(3) == 0) {
+			char text[] = { name, '\0' };
+
+			if (repair_grants_has(&grants, text))
+				text[0] = (char)(name - 'a' + 'A');
+			names[count++] = text[0];
+		}
+	ask(asks, names);
+}
+
+static int64_t granted_of(const char *names)
+{
+	int64_t count = 0;
+
+	for (; *names; names++)
+		count += repair_grants_has(&grants, (char[]){ *names, '\0' });
+	return count;
+}
+
+/* Whatever two RayClusters ask for: never more Nodes than the limits of the fleet and of each pool. */
+static void test_never_more_than_each_limit(void **state)
+{
+	size_t total = 0;
+
+	(void)state;
+	for (int world = 0; world < 200; world++) {
+		int64_t p = below(4), q = below(4), all_of_them = below(6);
+
+		teardown(NULL);
+		setup(NULL);
+		grants = (struct repair_grants){ 0 };
+		draw("g", "p", p, "abcde");
+		draw("h", "q", q, "defgh");
+		for (int round = 0; round < 20; round++) {
+			ask_at_random(&a);
+			ask_at_random(&b);
+			total += renew(all_of_them, 0);
+			assert_true(granted_of("abcde") <= p);
+			assert_true(granted_of("defgh") <= q);
+			assert_true(granted_of("abcdefgh") <= all_of_them);
+		}
+	}
+	assert_true(total > 1000);
+}
+
 static void test_no_limit_grants_nothing(void **state)
 {
 	(void)state;
@@ -203,6 +262,7 @@ int main(void)
 		ROW(test_a_pool_has_its_own_limit),
 		ROW(test_a_node_of_two_pools_needs_both),
 		ROW(test_a_pool_of_none_grants_nothing),
+		ROW(test_never_more_than_each_limit),
 		ROW(test_no_limit_grants_nothing),
 	};
 

@@ -515,9 +515,12 @@ static void make_share(const struct pool_allocation *allocation, size_t index, c
 	own->most = most_of(allocation, index, arena);
 	own->digest = hash_bytes(HASH_START, own->grants, groups * sizeof(*own->grants));
 	own->digest = hash_bytes(own->digest, &own->most, sizeof(own->most));
-	for (size_t p = 0; p < input->pool_count; p++)
-		own->digest = hash_bytes(own->digest, &input->pools[p]->repair_nodes,
-					 sizeof(input->pools[p]->repair_nodes));
+	for (size_t p = 0; p < input->pool_count; p++) {
+		int64_t nodes = input->pools[p]->has_repair_nodes ? input->pools[p]->repair_nodes :
+								    -1;
+
+		own->digest = hash_bytes(own->digest, &nodes, sizeof(nodes));
+	}
 	if (input->asks[index]->list.count > 0)
 		make_collects(allocation, index, arena);
 	for (size_t p = 0; p < input->pool_count; p++) {
