@@ -216,7 +216,7 @@ static int64_t granted_of(const char *names)
 	return count;
 }
 
-/* Whatever two RayClusters ask for: never more Nodes than the limits of the fleet and of each pool. */
+/* Never more Nodes than the limits of the fleet and of each pool, for any asks of two RayClusters. */
 static void test_never_more_than_each_limit(void **state)
 {
 	size_t total = 0;
