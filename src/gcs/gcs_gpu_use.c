@@ -98,7 +98,7 @@ static void note_replica_group(struct reading *reading, const char *group)
 		return;
 	end = strchr(app, '#');
 	end = end ? strchr(end + 1, '#') : NULL;
-	if (!end)
+	if (!end || (size_t)(end - app) > GCS_LIST_NAME_MAX_BYTES)
 		return;
 	name = arena_strndup(reading->list.arena, app, (size_t)(end - app));
 	*strchr(name, '#') = ':';
