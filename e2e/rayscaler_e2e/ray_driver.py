@@ -22,6 +22,7 @@ or {"error": text}. Commands (``do``):
               for more every ``looks`` seconds
     trained   end it; the metrics of its last report
     refused   wait for its end by itself; the type of its error and the error
+    tune      run ``trials`` of Ray Tune, each a placement group of ``gpus`` bundles of one GPU, for ``takes`` seconds; how many ended
     deploy    an application ``name`` of Ray Serve with one deployment ``Model``, as ``options`` say; it is not waited for
     call      the Pods in which ``count`` requests to ``name`` at once are answered
     running   how many replicas of ``name`` run
@@ -211,6 +212,19 @@ class Program:
         assert self._run
         error = self._run.exception()
         return [type(error).__name__, str(error)]
+
+    def tune(self, trials: int, gpus: int, takes: float) -> int:
+        from ray import tune
+
+        def trial(config: Dict[str, Any]) -> None:
+            time.sleep(takes)
+            tune.report({"done": 1})
+
+        asks = tune.PlacementGroupFactory([{"CPU": 0.1, "GPU": 1}, *[{"GPU": 1}] * (gpus - 1)], strategy="STRICT_SPREAD")
+        config = tune.TuneConfig(num_samples=trials)
+        run = tune.RunConfig(storage_path=str(self._directory), verbose=0)
+        results = tune.Tuner(tune.with_resources(trial, asks), tune_config=config, run_config=run).fit()
+        return sum(result.metrics.get("done", 0) for result in results)
 
     def trained(self) -> Dict[str, Any]:
         from ray_train_run import finish

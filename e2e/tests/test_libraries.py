@@ -100,6 +100,21 @@ def test_an_elastic_run_of_train_begins_with_its_minimum(scenario, controller, n
         program.end()
 
 
+def test_trials_of_tune_that_do_not_fit_together_take_turns(scenario, controller, namespace):
+    """Ray Tune asks for a placement group of each trial at once: of four with two GPUs each one fits under three GPUs.
+    No third worker starts for a part of the next one; one may start beside a worker that the first has left."""
+    one = scenario(rm.cluster("tune", [gpus(maxReplicas=3)], idle_seconds=3))
+    controller(namespace)
+    with one.program() as program:
+        begun_at = one.recorder.mark()
+        assert program.call("tune", 180, trials=4, gpus=2, takes=2) == 4
+        seen = [event.value for event in one.recorder.of("replicas", begun_at, "gpu-group")]
+        print(f"replicas: {seen}")
+        assert seen[0] == 2 and max(seen) <= 3, seen
+        one.wait_empty()
+        program.end()
+
+
 def begun(program):
     """The sizes with which the run began, by time."""
     return [line["world"] for line in ray_train_run.lines(program.directory) if line["event"] == "begins"]
