@@ -189,6 +189,8 @@ MUTANTS = [
     Mutant("src/core/decide/backoff.c", "(2 * failed - 1) * group", "(2 * failed - 2) * group", GOLDEN, "FAILED"),
     Mutant(MEMORY, "drained.launches.count = 0;", "drained.templates.count = 0;", "codec_memory_json_test", "FAILED"),
     Mutant(QUEUE, "strcmp(own->refusal->reason, owner->word) == 0;", "strcmp(own->refusal->reason, owner->name) == 0;", GOLDEN, "FAILED"),
+    Mutant(QUEUE, "if (!is_gang_refused(step, group))", "if (is_gang_refused(step, group))", GOLDEN, "FAILED"),
+    Mutant(QUEUE, "if (entry->cause == REASON_QUOTA_GATE)", "if (entry->cause == REASON_NONE)", GOLDEN, "FAILED"),
     Mutant(QUEUE, "refusals[worker->replica] = refusal;", "refusals[worker->replica] = NULL;", GOLDEN, "FAILED"),
     Mutant(QUEUE, "|| !group->template_capacity.accelerator;", ";", GOLDEN, "FAILED"),
     Mutant("src/core/model/event_meaning.c", '{ "InvalidRayClusterSpec",', '{ "InvalidSpec",', GOLDEN, "FAILED"),

@@ -223,6 +223,16 @@ static const struct field pod_resources_fields[] = {
 	FIELD_NAMES("claims"),
 };
 
+static const struct field pod_group_fields[] = {
+	FIELD_TEXT(struct pod_spec, pod_group, "podGroupName"),
+	FIELD_NAMES(NULL),
+};
+
+static const struct field workload_fields[] = {
+	FIELD_TEXT(struct pod_spec, workload, "name"),
+	FIELD_NAMES("podGroup", "podGroupReplicaKey"),
+};
+
 const struct field pod_spec_fields[] = {
 	FIELD_LIST(struct pod_spec, containers, container_count, container_fields, "containers",
 		   .flags = FIELD_ALWAYS, .read = containers_decode),
@@ -235,6 +245,8 @@ const struct field pod_spec_fields[] = {
 	FIELD_TEXT(struct pod_spec, node_name, "nodeName"),
 	FIELD_TEXT(struct pod_spec, restart_policy, "restartPolicy"),
 	FIELD_TEXT(struct pod_spec, scheduler_name, "schedulerName"),
+	FIELD_OBJECT(pod_group_fields, "schedulingGroup"),
+	FIELD_OBJECT(workload_fields, "workloadRef"),
 	FIELD_LIST(struct pod_spec, claims, claim_count, claim_fields, "resourceClaims",
 		   .flags = FIELD_LINE),
 	FIELD_OBJECT(pod_resources_fields, "resources"),
@@ -246,7 +258,7 @@ const struct field pod_spec_fields[] = {
 		    "priority", "priorityClassName", "readinessGates", "runtimeClassName",
 		    "securityContext", "serviceAccount", "serviceAccountName", "setHostnameAsFQDN",
 		    "shareProcessNamespace", "subdomain", "terminationGracePeriodSeconds",
-		    "topologySpreadConstraints", "volumes", "workloadRef", "schedulingGroup"),
+		    "topologySpreadConstraints", "volumes"),
 };
 
 static int annotations_decode(const struct json_at *member, const struct field *field, void *object)

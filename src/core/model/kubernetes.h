@@ -130,6 +130,8 @@ struct pod_spec {
 	const char *node_name;
 	const char *restart_policy;
 	const char *scheduler_name;
+	/* The gang of kube-scheduler: its PodGroup (Kubernetes 1.36), or its Workload (1.35). "": none. */
+	const char *pod_group, *workload;
 	const struct pod_claim *claims;
 	size_t claim_count;
 	/* Of the Pod's annotations: parts of a GPU beside the limits of the Ray container, such as

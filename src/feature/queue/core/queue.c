@@ -17,7 +17,7 @@
 
 /* ---- the owners ---- */
 
-enum sign { SIGN_GATE, SIGN_EVENT, SIGN_CONDITION };
+enum sign { SIGN_GATE, SIGN_EVENT, SIGN_CONDITION, SIGN_GROUP };
 
 enum admits {
 	ADMITS_PODS,
@@ -28,7 +28,7 @@ enum admits {
 static const struct owner {
 	const char *name;
 	enum sign sign;   /* that a Pod waits for it */
-	const char *word; /* the gate, or the reason of the Event or of the condition PodScheduled */
+	const char *word; /* the gate, the reason of the Event or of the condition PodScheduled */
 	enum admits admits;
 } owners[] = { { "Kueue", SIGN_GATE, KUEUE_ELASTIC_JOB, ADMITS_STEP },
 	       { "Kueue", SIGN_GATE, "kueue.x-k8s.io/admission", ADMITS_PODS },
@@ -36,6 +36,7 @@ static const struct owner {
 	       { "Volcano", SIGN_GATE, "scheduling.volcano.sh/queue-allocation-gate", ADMITS_PODS },
 	       { "KAI", SIGN_GATE, "kai.scheduler/queue-admission", ADMITS_PODS },
 	       { "YuniKorn", SIGN_CONDITION, "SchedulingSkipped", ADMITS_PODS },
+	       { "kube-scheduler", SIGN_GROUP, "", ADMITS_STEP },
 #define X(name, reason) { name, SIGN_EVENT, reason, ADMITS_PODS },
 	       QUEUE_POD_REFUSALS(X)
 #undef X
@@ -53,6 +54,12 @@ static const struct condition *scheduled_of(const struct pod *pod)
 	return condition_find(pod->conditions, pod->condition_count, "PodScheduled");
 }
 
+/* "": kube-scheduler places the Pod alone. */
+static const char *gang_of(const struct pod *pod)
+{
+	return pod->spec.pod_group[0] != '\0' ? pod->spec.pod_group : pod->spec.workload;
+}
+
 static bool holds(const struct owner *owner, const struct pod *pod, const struct worker_health *own)
 {
 	const struct strings *gates = &pod->spec.scheduling_gates;
@@ -64,6 +71,9 @@ static bool holds(const struct owner *owner, const struct pod *pod, const struct
 		       text_is_among(owner->word, gates->at, gates->count);
 	case SIGN_EVENT:
 		return own->refusal && strcmp(own->refusal->reason, owner->word) == 0;
+	case SIGN_GROUP: /* what fits no Node is known by itself */
+		return gang_of(pod)[0] != '\0' && (own->obstacle == OBSTACLE_WAITING ||
+						   own->obstacle == OBSTACLE_NODE_TIMEOUT);
 	case SIGN_CONDITION:
 		break;
 	}
@@ -201,6 +211,7 @@ static bool is_refused(const struct health *health, const struct kueue_workload 
 
 struct step {
 	struct health *health;
+	time_ms gang_since; /* the last change of the step of kube-scheduler; TIME_NONE: none waits */
 	const struct owner **owners; /* of the workers */
 	int64_t *pods, *held;        /* of the replicas of several hosts */
 	bool *cancelled;
@@ -267,6 +278,20 @@ static const struct group *gives_way(const struct step *step)
 	return groups > 1 ? first : NULL;
 }
 
+/* A step of kube-scheduler that is placed as a whole: in the time of a Node it was not, since its last change. */
+static bool is_gang_refused(const struct step *step, const struct group *group)
+{
+	time_ms since = step->gang_since;
+	const struct memory_state *memory = step->health->snapshot->memory;
+
+	if (memory)
+		VEC_EACH(const struct memory_backoff, entry, &memory->backoffs)
+			if (entry->cause == REASON_QUOTA_GATE)
+				since = int64_max(since,
+						  entry->until - entry->seconds * MS_PER_SECOND);
+	return due_passed(step->health->facts->due, since, group->launch.node_ms + 1);
+}
+
 /* Replicas of the group that lose their place: none while nothing is served instead. Of a refused step one part is asked
  * for again, so what fits runs after a few steps, whatever the queue says of the amounts. */
 static int64_t cancelled(const struct step *step, const struct group *group,
@@ -283,6 +308,11 @@ static int64_t cancelled(const struct step *step, const struct group *group,
 		return 0;
 	CHECK(owner);
 	moves = moves_on(step->health, group);
+	if (owner->sign == SIGN_GROUP) {
+		if (!is_gang_refused(step, group))
+			return 0;
+		return way ? (way == group ? held : 0) : (held + moves) / 2;
+	}
 	if (owner->admits != ADMITS_STEP || !workload || workload->problem[0] != '\0')
 		return moves ? held : 0;
 	set = pod_set_of(workload, group);
@@ -340,6 +370,12 @@ static const char *words_of(const struct health *health, const struct worker *wo
 	if (owner->sign == SIGN_EVENT)
 		return arena_printf(health->arena, "%s: %.*s", refusal->reason, MESSAGE_MAX,
 				    refusal->message);
+	if (owner->sign == SIGN_GROUP)
+		return arena_printf(health->arena, "%s %.253s: %.*s",
+				    worker->pod->spec.pod_group[0] != '\0' ? "PodGroup" :
+									     "Workload",
+				    gang_of(worker->pod), MESSAGE_MAX,
+				    health->workers[worker->index].obstacle_message);
 	if (owner->sign == SIGN_CONDITION)
 		return arena_printf(health->arena, "%s: %.*s", owner->word, MESSAGE_MAX,
 				    scheduled_of(worker->pod)->message);
@@ -347,20 +383,27 @@ static const char *words_of(const struct health *health, const struct worker *wo
 	return owner->admits == ADMITS_STEP ? workload_text(health, gate) : gate;
 }
 
-static void assess_worker(const struct step *step, const struct worker *worker,
-			  const struct owner *owner)
+static void assess_worker(struct step *step, const struct worker *worker, const struct owner *owner)
 {
 	struct health *health = step->health;
 	struct worker_health *own = &health->workers[worker->index];
-	int64_t grace = owner->admits == HAS_ADMITTED ?
+	int64_t grace = owner->admits == HAS_ADMITTED || owner->sign == SIGN_GROUP ?
 				facts_launch(health->facts, worker)->node_ms :
 				GRACE_MS;
 
+	if (owner->sign == SIGN_GROUP) {
+		const struct condition *scheduled = scheduled_of(worker->pod);
+
+		own->gated_since = scheduled && scheduled->last_transition != TIME_NONE ?
+					   scheduled->last_transition :
+					   worker->pod->created;
+		step->gang_since = int64_max(step->gang_since, own->gated_since);
+	}
 	own->waiting_reason = REASON_WAITS_FOR_QUEUE;
 	own->obstacle_message =
 		arena_printf(health->arena, "%s: %s", owner->name, words_of(health, worker, owner));
 	own->gate = GATE_WAITS;
-	own->obstacle = owner->sign != SIGN_GATE ||
+	own->obstacle = owner->sign == SIGN_EVENT || owner->sign == SIGN_CONDITION ||
 					due_passed(health->facts->due, own->gated_since, grace) ?
 				OBSTACLE_GATED :
 				OBSTACLE_WAITING;
@@ -398,7 +441,7 @@ static void share_refusals(struct health *health)
 static void assess(struct health *health)
 {
 	const struct facts *facts = health->facts;
-	struct step step = { .health = health, .owners = NULL };
+	struct step step = { .health = health, .gang_since = TIME_NONE };
 	const struct group *way;
 
 	share_refusals(health);
