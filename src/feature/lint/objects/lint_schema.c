@@ -107,8 +107,7 @@ static void check_words(const struct check *check, const struct json_at *at, con
 
 		lint_add(arena, check->findings, LINT_RULE_FIELD_INVALID, json_path(at),
 			 arena_printf(arena,
-				      "%s must be one of %s, is \"%.64s\"; the API server refuses "
-				      "it%s",
+				      "%s must be one of %s, is \"%.64s\"; Kubernetes refuses it%s",
 				      at->name, all, text, nearest_hint(&nearest, hint)),
 			 "");
 	}
