@@ -290,6 +290,7 @@ static void give_back(const struct search *search, const struct part *part,
 			continue;
 		nodes[node].released = true;
 		nodes[node].available = (struct resources){ .count = 0 };
+		nodes[node].resizing = nodes[node].resizable = NULL;
 	}
 }
 

@@ -145,6 +145,17 @@ static bool goes(const struct place *place)
 	return false;
 }
 
+/* A worker that ends has room for a bundle of nothing, which Ray refuses. */
+static bool asks_for_something(const struct place *place)
+{
+	struct facts_amounts bundle;
+
+	TREE_EACH(item, place->requests)
+		if (facts_amounts_of(TREE_AT(item, "bundle"), &bundle) && bundle.count > 0)
+			return true;
+	return false;
+}
+
 /* Two groups have this name: the right one is unknown. */
 static bool is_ambiguous(const struct place *place)
 {
@@ -198,7 +209,7 @@ static void find_pod(struct place *place)
 	place->group = facts_group(place->snapshot, facts_pod_label(pod, "ray.io/group"));
 	if (laws_ray_was_read(place->plan))
 		place->node = facts_living_node(place->snapshot, place->worker);
-	if (facts_pod_leaves(place->group, pod) || goes(place))
+	if (facts_pod_leaves(place->group, pod) || (goes(place) && asks_for_something(place)))
 		wrong(place, "goes");
 	if (place->node && tree_is(place->node, "status", "DRAINING"))
 		wrong(place, "drains");
