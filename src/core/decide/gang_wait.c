@@ -303,7 +303,8 @@ static bool has_ended(const struct search *search, const struct schedule_node_re
 	return false;
 }
 
-/* Of the groups from which the rest of an ended gang would come; its Pods that cannot start do not count. */
+/* Of the groups from which the rest of an ended gang would come; their Pods that cannot start do not count, whoever
+ * was placed on them: this back-off cancels them in the next decision. */
 static void back_off(const struct search *search, struct schedule_type *types,
 		     struct schedule_node *nodes)
 {
@@ -314,17 +315,21 @@ static void back_off(const struct search *search, struct schedule_type *types,
 	for (size_t i = 0; i < packing->result->node_count; i++) {
 		const struct schedule_node_result *node = &packing->result->nodes[i];
 
-		if (node->type == SCHEDULE_NO_INDEX || !is_rest(packing, node) ||
-		    !has_ended(search, node))
-			continue;
-		backed_off[node->type] = true;
-		if (node->worker != SCHEDULE_NO_INDEX &&
-		    packing->health->workers[node->worker].obstacle != OBSTACLE_NONE)
-			nodes[i].available = (struct resources){ .count = 0 };
+		if (node->type != SCHEDULE_NO_INDEX && is_rest(packing, node) &&
+		    has_ended(search, node))
+			backed_off[node->type] = true;
 	}
 	VEC_EACH(const struct part, part, &search->parts)
 		if (part->over && part->incomplete)
 			backed_off[part->group->index + 1] = true;
+	for (size_t i = 0; i < packing->problem.node_count; i++) {
+		const struct schedule_node_result *node = &packing->result->nodes[i];
+
+		if (node->type != SCHEDULE_NO_INDEX && backed_off[node->type] &&
+		    is_rest(packing, node) &&
+		    packing->health->workers[node->worker].obstacle != OBSTACLE_NONE)
+			nodes[i].available = (struct resources){ .count = 0 };
+	}
 	ARRAY_EACH(const struct group, group, packing->facts->groups, packing->facts->group_count) {
 		const struct memory_backoff *old = packing->health->groups[group->index].backoff;
 
