@@ -54,10 +54,14 @@ static const struct condition *scheduled_of(const struct pod *pod)
 	return condition_find(pod->conditions, pod->condition_count, "PodScheduled");
 }
 
-/* "": kube-scheduler places the Pod alone. */
+/* "": kube-scheduler places the Pod alone, as it does one that was not decoded. */
 static const char *gang_of(const struct pod *pod)
 {
-	return pod->spec.pod_group[0] != '\0' ? pod->spec.pod_group : pod->spec.workload;
+	const char *group = pod->spec.pod_group, *workload = pod->spec.workload;
+
+	if (group && *group != '\0')
+		return group;
+	return workload ? workload : "";
 }
 
 static bool holds(const struct owner *owner, const struct pod *pod, const struct worker_health *own)
