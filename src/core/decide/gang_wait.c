@@ -398,20 +398,16 @@ static void find(struct search *search)
 	find_parts(search);
 }
 
-/* Their gangs need them, beside workers of groups that are tried next, and beside workers that were no part before:
- * a new time begins for all of them. */
-static void keep_parts(struct search *search)
+/* Those of the last packing: of an ended gang, which is tried again beside other workers, a new time begins for all. */
+static void renew_parts(struct search *search)
 {
-	struct packing *packing = search->packing;
+	const struct packing *packing = search->packing;
 
 	find(search);
 	VEC_EACH(struct part, part, &search->parts)
 		if (packing->workers[part->replica->members[0]].returned ||
 		    is_over(search, part, false))
 			part->since = packing->snapshot->now;
-	for (size_t i = 0; i < packing->facts->worker_count; i++)
-		packing->workers[i].returned = NULL;
-	note_parts(search);
 }
 
 static void end_parts(struct search *search)
@@ -441,11 +437,15 @@ static void end_parts(struct search *search)
 		result = schedule(problem, packing->arena);
 		if (is_placed(search, result)) {
 			packing->result = result;
-			keep_parts(search);
+			renew_parts(search);
+			for (size_t i = 0; i < packing->facts->worker_count; i++)
+				packing->workers[i].returned = NULL;
+			note_parts(search);
 			return;
 		}
 		problem->nodes = without;
 	}
+	renew_parts(search);
 	note_parts(search);
 }
 

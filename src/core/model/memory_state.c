@@ -156,6 +156,14 @@ const struct memory_state *memory_state_drained(const struct memory_state *old,
 	VEC_EACH(const struct memory_backoff, backoff, &(old ? old : made)->backoffs)
 		if (!VEC_FIND(&drained.backoffs, group, backoff->group))
 			VEC_PUSH(arena, &drained.backoffs, *backoff);
+	drained.marks.at = NULL;
+	drained.marks.count = drained.marks.capacity = 0;
+	VEC_EACH(const struct memory_mark, mark, &(old ? old : made)->marks)
+		if (mark->kind != MARK_GANG_PART)
+			VEC_PUSH(arena, &drained.marks, *mark);
+	VEC_EACH(const struct memory_mark, mark, &made->marks)
+		if (mark->kind == MARK_GANG_PART)
+			VEC_PUSH(arena, &drained.marks, *mark);
 	return memory_state_copy(&drained, arena);
 }
 

@@ -133,7 +133,7 @@ const struct memory_state *memory_state_copy(const struct memory_state *memory,
 					     struct arena *arena);
 
 /* For the decision after the drains of one: `old` (NULL: none) with the back-offs of gangs that this one began, whose
- * parts no longer wait once they drain. `made`: the memory of its plan, whose launches are not written yet. */
+ * parts no longer wait once they drain, and with the new times of parts that stay. `made`: the memory of its plan, whose launches are not written yet. */
 const struct memory_state *memory_state_drained(const struct memory_state *old,
 						const struct memory_state *made,
 						struct arena *arena);

@@ -383,6 +383,7 @@ static void check_two_passes(const char *name, const struct snapshot *snapshot,
 	if (count_actions(plan, TERMINATE_DRAIN) == 0)
 		return;
 	accept_drains(&second, plan);
+	second.memory = memory_state_drained(snapshot->memory, &plan->memory, &arena);
 	after = decide(&second, &arena);
 	for (size_t g = 0; g < plan->groups.count; g++) {
 		const struct plan_group *group = &plan->groups.at[g];

@@ -248,19 +248,25 @@ static void test_drained(void **state)
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct memory_state old =
 		decode("{\"backoffs\":[{\"group\":\"a\",\"until\":0,\"seconds\":1,"
-		       "\"cause\":\"NoNode\",\"message\":\"\"}]}",
+		       "\"cause\":\"NoNode\",\"message\":\"\"}],"
+		       "\"gangParts\":[{\"key\":\"w\",\"since\":\"2026-11-20T09:00:00Z\"}],"
+		       "\"noPods\":[{\"key\":\"a\",\"since\":\"2026-11-20T09:00:00Z\"}]}",
 		       &arena);
 	struct memory_state made = decode(
 		"{\"backoffs\":[{\"group\":\"a\",\"until\":\"2026-11-20T10:00:00Z\",\"seconds\":600,"
 		"\"cause\":\"GangIncomplete\",\"message\":\"\"},{\"group\":\"b\",\"until\":"
 		"\"2026-11-20T10:00:00Z\",\"seconds\":5,\"cause\":\"NoNode\",\"message\":\"\"}],"
-		"\"launches\":[{\"group\":\"a\",\"replicas\":2,\"baseReplicas\":2,\"unjoined\":2}]}",
+		"\"launches\":[{\"group\":\"a\",\"replicas\":2,\"baseReplicas\":2,\"unjoined\":2}],"
+		"\"gangParts\":[{\"key\":\"w\",\"since\":\"2026-11-20T10:00:00Z\"}]}",
 		&arena);
 	const struct memory_state *drained = memory_state_drained(&old, &made, &arena);
 
 	(void)state;
 	assert_int_equal(drained->backoffs.count, 1);
 	assert_int_equal(drained->backoffs.at[0].seconds, 600);
+	assert_int_equal(drained->marks.count, 2);
+	assert_int_equal(drained->marks.at[0].kind, MARK_NO_POD);
+	assert_int_equal(drained->marks.at[1].since, made.marks.at[0].since);
 	drained = memory_state_drained(NULL, &made, &arena);
 	assert_int_equal(drained->backoffs.count, 2);
 	assert_int_equal(drained->launches.count, 0);
