@@ -349,10 +349,9 @@ const struct status_page status_cost_page = {
 	.value_of_all = "namespace",
 	.usage = "       @ status --cost [--by namespace|label=KEY] [CLUSTER] [-n NS | -A]\n",
 	.description = "With --cost: GPUs on Nodes, and their cost or GPU-hours (docs/COST.md).\n",
-	.flags =
-		"  --cost                        per hour, today (UTC) and in total\n"
-		"  --by KEY                      with --cost: sums by namespace (of all of them\n"
-		"                                without -n), or by label=KEY of RayClusters\n",
+	.flags = "  --cost                        per hour, today (UTC) and in total\n"
+		 "  --by KEY                      with --cost: sums by namespace (of all of them\n"
+		 "                                without -n), or by label=KEY of RayClusters\n",
 	.check_value = check_by,
 	.write_text = write_text,
 	.write_json = write_json,
