@@ -91,17 +91,18 @@ static void note_replica(struct reading *reading, const char *class_name)
 
 static void note_replica_group(struct reading *reading, const char *group)
 {
-	const char *app = group + strlen(SERVE_GROUP), *end;
+	const char *app, *deployment, *end;
 	char *name;
 
 	if (strncmp(group, SERVE_GROUP, strlen(SERVE_GROUP)) != 0)
 		return;
-	end = strchr(app, '#');
-	end = end ? strchr(end + 1, '#') : NULL;
+	app = group + strlen(SERVE_GROUP);
+	deployment = strchr(app, '#');
+	end = deployment ? strchr(deployment + 1, '#') : NULL;
 	if (!end || (size_t)(end - app) > GCS_LIST_NAME_MAX_BYTES)
 		return;
 	name = arena_strndup(reading->list.arena, app, (size_t)(end - app));
-	*strchr(name, '#') = ':';
+	name[deployment - app] = ':';
 	add_replica(reading, gcs_list_text(&reading->list, name, GCS_LIST_NAME_MAX_BYTES));
 }
 
