@@ -7,6 +7,9 @@
 
 #define MESSAGE_MAX 200
 
+/* On the loop, so that the first decision of a RayCluster with 100,000 Pods holds it up by a millisecond. */
+#define PODS_READ_MAX 1000
+
 static bool ends(const struct plan_worker *worker)
 {
 	return worker->state == WORKER_DRAINING || worker->state == WORKER_GONE ||
@@ -90,7 +93,7 @@ void worker_failures_decided(struct worker_failures *failures, const struct snap
 	if (failures->began)
 		return;
 	failures->began = true;
-	for (size_t i = 0; i < snapshot->pod_count; i++)
+	for (size_t i = 0; i < snapshot->pod_count && i < PODS_READ_MAX; i++)
 		worker_failures_pod_changed(failures, NULL, snapshot->pods[i], TIME_NONE);
 }
 

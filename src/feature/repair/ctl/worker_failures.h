@@ -19,7 +19,7 @@ struct worker_failures {
 	struct name_set ending; /* Pods that the last decision ends, drains or expects to end */
 };
 
-/* Of each decision; reads the Pods of the first one. */
+/* Of each decision; reads the first 1,000 Pods of the first one. */
 void worker_failures_decided(struct worker_failures *failures, const struct snapshot *snapshot,
 			     const struct plan *plan);
 /* Of a new version of a worker's Pod. now: of a failure without a time; TIME_NONE: that one does not count. */
