@@ -77,7 +77,8 @@ MUTANTS = [
     Mutant(SHARE, "ret_key->by[0] = index != work->reserved;", "ret_key->by[0] = 0;", "core_share_test", "FAILED"),
     # ---- core/share: rounds
     Mutant(RELEASE, "share_dominant(need->account, need->given->amount)) >= 0;", "share_dominant(need->account, 0)) >= 0;", ROUNDS, "FAILED"),
-    Mutant(WORK, "return work->pool->units[work->reserved].amount;", "return 0;", ROUNDS, "FAILED"),
+    Mutant(WORK, "return work->pool->units[work->reserved].amount -", "return 0 *", ROUNDS, "FAILED"),
+    Mutant(WORK, ".amount - share_unlent(owner);", ".amount;", WORLDS, "law 7"),
     Mutant(RELEASE, "busy <= (need->guaranteed ? 1 : 0)", "busy <= 0", ROUNDS, "FAILED"),
     # ---- the caller: law 1
     Mutant(POOLS, "replicas = larger(replicas, patch->groups[group].replicas);", "replicas = larger(replicas, 0);", CALLER, "law 1"),

@@ -25,7 +25,7 @@
  *
  * Kept from borrowers, also while free: the part of a guarantee that is not lendable, the amount of
  * a unit within its guarantee that does not fit yet (its queue borrows nothing meanwhile), and the
- * reservation. The reservation is for a unit that has waited for at least reserve_after_ms, of the
+ * reservation, of which the part that is kept for its queue anyway counts once. The reservation is for a unit that has waited for at least reserve_after_ms, of the
  * highest priority of a queue, then for the longest time, if it would fit beside the guaranteed
  * demand of the other queues, below its maximum, and beside work that is older than
  * reserve_at_most_ms. Its queue takes nothing else. It is kept from

@@ -24,7 +24,7 @@ void share_charge(struct share_work *work, struct share_account *account, int64_
 	work->kept += share_kept(account);
 }
 
-/* As part of a claim it is in `kept` already. */
+/* Without what is kept for its queue anyway, in `kept`: a claim, or a part of the guarantee that it will use. */
 int64_t share_reserved_from(const struct share_work *work, const struct share_account *account)
 {
 	const struct share_account *owner;
@@ -37,7 +37,7 @@ int64_t share_reserved_from(const struct share_work *work, const struct share_ac
 	    (account->queue->priority == owner->queue->priority &&
 	     share_compare(share_here(account), share_here(owner)) < 0))
 		return 0;
-	return work->pool->units[work->reserved].amount;
+	return work->pool->units[work->reserved].amount - share_unlent(owner);
 }
 
 int64_t share_room(const struct share_work *work, const struct share_account *account,

@@ -358,33 +358,37 @@ static const char *check_maximum(void)
 
 /* ---- laws of free GPUs ---- */
 
-static int64_t kept_by(size_t p, size_t q)
-{
-	int64_t left = sums[p].queues[q].waiting > 0 ? guaranteed(p, q) : unlent(p, q);
-
-	return left > usage(p, q) ? left - usage(p, q) : 0;
-}
-
-/* The reservation is kept from this queue, or may be: equal priorities compare shares. */
+/* Of equal priorities the reservation may be kept from this queue: shares decide. */
 static bool is_reserved_from(size_t p, size_t q)
 {
 	size_t reserved = table_of(p)->result.reserved;
 
-	return reserved != SHARE_NONE && priority(p, q) <= priority(p, queue_of_unit(p, reserved));
+	return reserved != SHARE_NONE && waits(p, reserved) &&
+	       priority(p, q) <= priority(p, queue_of_unit(p, reserved));
+}
+
+/* Of the queue, from another one. Nothing of it takes GPUs beside its reservation. */
+static int64_t kept_by(size_t p, size_t q, size_t from)
+{
+	const struct pool_table *table = table_of(p);
+	size_t reserved = table->result.reserved;
+	bool saved = is_reserved_from(p, from) && queue_of_unit(p, reserved) == q;
+	int64_t left = sums[p].queues[q].waiting > 0 && !saved ? guaranteed(p, q) : unlent(p, q);
+	int64_t beside = saved ? table->units.at[reserved].amount : 0;
+
+	left -= usage(p, q);
+	return left > beside ? left : beside;
 }
 
 /* The free GPUs that a unit of this queue may have, at least. */
 static int64_t room_of(size_t p, size_t q)
 {
-	const struct pool_table *table = table_of(p);
 	int64_t room = world.capacities[p] - sums[p].held - sums[p].granted - sums[p].coming;
 
 	if (world.nodes_known && places_in(p) - sums[p].granted - sums[p].coming < room)
 		room = places_in(p) - sums[p].granted - sums[p].coming;
 	for (size_t other = 0; other <= TEAMS; other++)
-		room -= other == q ? 0 : kept_by(p, other);
-	if (is_reserved_from(p, q))
-		room -= table->units.at[table->result.reserved].amount;
+		room -= other == q ? 0 : kept_by(p, other, q);
 	return room;
 }
 

@@ -82,7 +82,8 @@ static void make_units(void)
 			.passed_over = often(3),
 		};
 
-		unit.requested = unit.unreserved = often(30);
+		unit.requested = often(30);
+		unit.unreserved = unit.requested || often(50);
 
 		VEC_PUSH(&scene.arena, &scene.units, unit);
 	}
@@ -432,17 +433,37 @@ static const char *check_kept(const struct share_result *result)
 		       NULL;
 }
 
-/* Only while nothing is kept for claims and reservations; those have laws of their own. */
+/* That others may not use while it waits. Of its queue nothing else is kept: the unit will use it. */
+static int64_t reserved_from(const struct share_result *result, size_t queue)
+{
+	size_t unit = result->reserved, owner;
+	int64_t beside;
+
+	if (unit == SHARE_NONE || result->units[unit] == SHARE_COMING)
+		return 0;
+	owner = queue_of_unit(unit);
+	beside = sums[owner].unlent > usage(owner) ? sums[owner].unlent - usage(owner) : 0;
+	if (queue == owner || scene.queues.at[queue].priority > scene.queues.at[owner].priority ||
+	    scene.units.at[unit].amount < beside)
+		return 0;
+	return scene.units.at[unit].amount - beside;
+}
+
+/* Only while nothing is kept for claims; those have laws of their own. */
 static const char *check_waste(const struct share_result *result)
 {
-	if (any_lost || any_claims(result) || scene.pool.reserve_after_ms >= 0)
+	size_t first = result->reserved;
+
+	if (any_lost || any_claims(result))
 		return NULL;
 	for (size_t i = 0; i < scene.units.count; i++) {
 		size_t queue = queue_of_unit(i);
 		int64_t soon = scene.pool.capacity - total_staying - total_granted - total_coming -
-			       unlent_of_others(queue);
+			       unlent_of_others(queue) - reserved_from(result, queue);
 
 		if (waits(result, i) && scene.units.at[i].amount <= soon &&
+		    !is_behind_maximum(result, i) &&
+		    (first == SHARE_NONE || queue_of_unit(first) != queue) &&
 		    usage(queue) + scene.units.at[i].amount <= scene.queues.at[queue].maximum)
 			return "4: a unit waits that fits";
 	}

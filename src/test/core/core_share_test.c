@@ -402,6 +402,23 @@ static void a_reservation_leaves_guarantees_and_lower_shares(void **state)
 	expect_granted("higher", 0);
 }
 
+/* Three of the four GPUs of the reservation are the guarantee of its queue, which is kept anyway. */
+static void a_reservation_uses_what_is_kept_for_its_queue(void **state)
+{
+	(void)state;
+	scene_start(&scene, 7);
+	scene_queue(&scene, "gang", 3)->lendable = 0;
+	scene_cluster(&scene, "gang");
+	scene_ask(&scene, 4, 200);
+	scene_queue(&scene, "b", 0);
+	scene_cluster(&scene, "b");
+	for (int i = 0; i < 4; i++)
+		scene.units.at[scene_ask(&scene, 1, 300)].unreserved = true;
+	scene_share(&scene);
+	expect_granted("gang", 4);
+	expect_granted("b", 3);
+}
+
 static void a_gang_that_guarantees_exclude_reserves_nothing(void **state)
 {
 	(void)state;
@@ -834,6 +851,7 @@ int main(void)
 		CASE(a_gang_that_waits_long_collects_free_GPUs),
 		CASE(a_reserved_gang_is_before_urgent_units_of_its_queue),
 		CASE(a_reservation_leaves_guarantees_and_lower_shares),
+		CASE(a_reservation_uses_what_is_kept_for_its_queue),
 		CASE(a_gang_that_guarantees_exclude_reserves_nothing),
 		CASE(one_that_is_larger_than_the_pool_reserves_nothing),
 		CASE(free_GPUs_are_kept_for_a_guaranteed_unit),
