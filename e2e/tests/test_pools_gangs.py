@@ -34,10 +34,11 @@ def test_two_gangs_of_six_in_a_pool_of_eight(pool, teams, controller, namespace)
 
 def test_a_busy_worker_ends_after_its_deadline(pool, teams, controller, namespace):
     """``busy`` of a queue, as in examples/pools/reserve.yaml: Ray reports the node as draining, the Pod ends after the
-    deadline, and others have its GPU. That of ``reclaim``: test_pools_train.py."""
+    deadline, also if the controller is killed before it, and others have its GPU. That of ``reclaim``:
+    test_pools_train.py."""
     queues = {"name": "a", "busy": {"afterSeconds": 6}}, {"name": "b", "guaranteed": 1}
     pool.create(2, *queues, reclaim={"idleAfterSeconds": 1})
-    controller(namespace, everywhere=True)
+    control = controller(namespace, everywhere=True)
     (one,) = teams.add("a", idle_seconds=300)
     fleet = Fleet(pool)
     with one.program() as program:
@@ -48,6 +49,8 @@ def test_a_busy_worker_ends_after_its_deadline(pool, teams, controller, namespac
         nodes = lambda: {n["pod"]: n["status"] for n in one.witness.latest()["nodes"]}  # noqa: E731
         (drained,) = wait_until(lambda: [p for p in busy if nodes().get(p) == "DRAINING"], 20, "a draining node")
         one.recorder.excuse(drained)
+        control.kill()
+        control.start()
         # The Pod has its grace period after the deadline.
         fleet.wait(60, asks=1)
         (deleted, *more) = one.recorder.of("deleted", since) or one.recorder.of("workersToDelete", since)

@@ -372,17 +372,16 @@ static void drains_read(void *context, const struct gcs_reply *reply, const stru
 	pass_decide(pass);
 }
 
-/* A drain with a deadline, while Ray drains a node already: it may be the same one. */
-static bool needs_drains(const struct pass *pass, const struct act_drains *drains)
+/* Ray drains a node, and no decision since the start has read Ray: Ray alone knows the deadline. */
+static bool needs_drains(const struct pass *pass)
 {
-	bool draining = false;
+	const struct memory_state *memory = pass->config.memory;
 
-	if (pass->drains_read || !pass->ray_state)
+	if (pass->drains_read || !pass->config.gcs || !pass->ray_state ||
+	    (memory && memory_next_mark(memory, MARK_RAY_SESSION, NULL)))
 		return false;
 	ARRAY_EACH(const struct ray_node, node, pass->ray_state->nodes, pass->ray_state->node_count)
-		draining |= node->status == RAY_NODE_DRAINING;
-	VEC_EACH(const struct act_drain, drain, &drains->list)
-		if (draining && drain->deadline != TIME_NONE)
+		if (node->status == RAY_NODE_DRAINING)
 			return true;
 	return false;
 }
@@ -404,10 +403,6 @@ static bool ask_drains(struct pass *pass, const struct plan *plan)
 	struct act_drains drains;
 
 	act_drains(plan, limit, &pass->arena, &drains);
-	if (needs_drains(pass, &drains)) {
-		read_drains(pass);
-		return true;
-	}
 	pass->drained = true;
 	if (drains.list.count == 0)
 		return false;
@@ -473,6 +468,10 @@ static void decided(struct pass *pass)
 	/* After SIGSTOP another replica may lead: this process must neither act nor report. */
 	if (pass->deleted || !leader_is_leading(pass->config.control->leader)) {
 		finish(pass, NULL, false, NULL);
+		return;
+	}
+	if (needs_drains(pass)) {
+		read_drains(pass);
 		return;
 	}
 	plan = pass->work->plan;

@@ -533,6 +533,39 @@ static void test_a_drain_keeps_its_deadline(void **state)
 	expect(allocation, 0, 3, 0);
 }
 
+/* After a start, of a worker that Ray drains until then. */
+static const struct pool_terms *terms_after_start(time_ms ends)
+{
+	const struct ray_node node = { .id = "n", .drain_deadline_ms = ends };
+	struct plan_worker worker = { .pod = add_worker(1, 0, "", SHARE_LEAVING),
+				      .state = WORKER_DRAINING,
+				      .reason = REASON_DRAINING,
+				      .node = &node };
+	const struct plan plan = { .workers = { .at = &worker, .count = 1 } };
+
+	scene.reports[1].at[scene.reports[1].count - 1] =
+		pool_report_make(&plan, NULL, scene.now, &scene.arena)->workers[0];
+	return terms(allocate(), 1);
+}
+
+static void test_a_drain_keeps_its_deadline_after_a_start(void **state)
+{
+	const struct pool_terms *found;
+
+	(void)state;
+	assert_int_equal(terms_after_start(NOW + 300000)->release_count, 0);
+	scene.pool.busy_after_seconds = 600;
+	assert_int_equal(terms_after_start(NOW + 700000)->release_count, 1); /* a drain of others */
+	assert_int_equal(terms_after_start(0)->release_count, 1);
+	found = terms(allocate(), 1);
+	assert_int_equal(found->releases[0].deadline, NOW + 300000);
+	assert_string_equal(found->releases[0].message, "for others of pool pool");
+	/* The reports of later decisions do not have it. */
+	scene.drains[1] = pool_drains_make(allocate(), 1, &scene.arena);
+	scene.reports[1].at[0].ends = 0;
+	assert_int_equal(terms(allocate(), 1)->releases[0].deadline, NOW + 300000);
+}
+
 static void test_places_in_the_order_are_kept(void **state)
 {
 	static const int64_t launched[] = { 2, 0 };
@@ -931,6 +964,7 @@ int main(void)
 		TEST(test_a_request_waits_behind_work),
 		TEST(test_workers_that_may_not_end),
 		TEST(test_a_drain_keeps_its_deadline),
+		TEST(test_a_drain_keeps_its_deadline_after_a_start),
 		TEST(test_places_in_the_order_are_kept),
 		TEST(test_places_after_a_restart),
 		TEST(test_a_gang_keeps_its_place_without_its_parts),

@@ -286,6 +286,7 @@ static void sick_node(void)
 	options.settings.repair_deadline_seconds = 600;
 	ray.accept = true;
 	ray.lists = ray_drains;
+	draining.n_draining_nodes = 0;
 	drains_asked = 0;
 }
 
@@ -314,11 +315,23 @@ static void test_the_deadline_of_ray_is_kept(void **state)
 	assert_int_equal(drains_asked, 1);
 }
 
+/* Also when nothing is to be drained: a pool may have asked for it. */
+static void test_deadlines_are_read_once_after_a_start(void **state)
+{
+	(void)state;
+	sick_node();
+	seen.node = NULL;
+	run_pass(NULL);
+	assert_int_equal(drains_asked, 1);
+	pass_again();
+	assert_int_equal(drains_asked, 1);
+	assert_int_equal(ray.drains, 0);
+}
+
 static void test_without_the_list_of_ray_the_drain_is_sent_again(void **state)
 {
 	(void)state;
 	sick_node();
-	draining.n_draining_nodes = 0;
 	run_pass(NULL);
 	assert_int_equal(drains_asked, 1);
 	assert_int_equal(ray.drains, 1);
@@ -500,6 +513,7 @@ int main(void)
 		TEST(test_another_session_in_the_same_head_terminates_nothing),
 		TEST(test_one_reply_that_leaves_a_worker_out_costs_nothing),
 		TEST(test_the_deadline_of_ray_is_kept),
+		TEST(test_deadlines_are_read_once_after_a_start),
 		TEST(test_without_the_list_of_ray_the_drain_is_sent_again),
 		TEST(test_a_dead_raylet_in_a_pod_that_runs),
 		TEST(test_surplus_that_is_not_registered_is_named),

@@ -500,6 +500,16 @@ static int64_t most_of(const struct pool_allocation *allocation, size_t index, s
 	return member->strays ? 0 : sum;
 }
 
+/* Ray drains it since before the start, with a deadline that is not later than those of its queue. */
+static bool is_drained_before(const struct pool_table *table, size_t worker)
+{
+	const struct pool_worker *held = table->held.at[worker];
+	size_t queue = table->clusters.at[table->workers.at[worker].cluster].queue;
+
+	return !held->drain && held->ends > 0 &&
+	       held->ends - held->since <= table->queues.at[queue].drain_after_ms;
+}
+
 /* none: zeros, for members that ask for nothing. */
 static void make_share(const struct pool_allocation *allocation, size_t index, const int64_t *none,
 		       struct arena *arena)
@@ -530,6 +540,7 @@ static void make_share(const struct pool_allocation *allocation, size_t index, c
 		{
 			enum share_action action = table->result.workers[w].action;
 
+			own->drains |= is_drained_before(table, w);
 			if (action == SHARE_STAY)
 				continue;
 			VEC_EACH(const struct pool_pod, pod, &table->held.at[w]->pods)
@@ -881,7 +892,7 @@ struct terms {
 	VEC(struct pool_release) releases;
 };
 
-/* An earlier drain keeps its deadline. */
+/* An earlier drain keeps its deadline, also one of before the start. */
 static void add_releases(const struct pool_allocation *allocation, size_t index,
 			 struct arena *arena, struct terms *terms)
 {
@@ -894,15 +905,20 @@ static void add_releases(const struct pool_allocation *allocation, size_t index,
 			const struct share_order *order = &table->result.workers[w];
 			struct pool_release release = { .deadline = TIME_NONE };
 
-			if (order->action == SHARE_STAY && !worker->drain)
-				continue;
-			if (worker->drain)
+			if (worker->drain) {
 				release.deadline = worker->drain->deadline;
-			else if (order->action == SHARE_DRAIN)
-				release.deadline = order->deadline_ms;
-			release.message = worker->drain ?
-						  arena_strdup(arena, worker->drain->message) :
-						  release_text(table, order->unit, arena);
+				release.message = arena_strdup(arena, worker->drain->message);
+			} else if (is_drained_before(table, w)) {
+				release.deadline = worker->ends;
+				release.message = arena_printf(arena, "for others of pool %s",
+							       table->pool->name);
+			} else if (order->action == SHARE_STAY) {
+				continue;
+			} else {
+				release.message = release_text(table, order->unit, arena);
+				if (order->action == SHARE_DRAIN)
+					release.deadline = order->deadline_ms;
+			}
 			VEC_EACH(const struct pool_pod, pod, &worker->pods) {
 				release.pod = arena_strdup(arena, pod->name);
 				VEC_PUSH(arena, &terms->releases, release);

@@ -30,6 +30,7 @@ static const struct field report_worker_fields[] = {
 	FIELD_BOOLEAN(struct pool_report_worker, needed, "needed"),
 	FIELD_BOOLEAN(struct pool_report_worker, requested, "requested"),
 	FIELD_TIME(struct pool_report_worker, since, "since"),
+	FIELD_TIME(struct pool_report_worker, ends, "ends"),
 	FIELD_END,
 };
 
@@ -138,6 +139,8 @@ static struct pool_report_worker report_worker(const struct plan_worker *worker,
 	if (before && before->state == report.state &&
 	    (report.state != SHARE_IDLE || llabs(report.since - before->since) < MS_PER_SECOND))
 		report.since = before->since;
+	if (worker->reason == REASON_DRAINING && worker->node)
+		report.ends = worker->node->drain_deadline_ms;
 	return report;
 }
 
@@ -200,6 +203,7 @@ static void judge(const struct making *m, const struct gpu_holding *holding,
 	worker->needed = found->needed;
 	worker->requested = found->requested && !pod_is_protected(pod);
 	worker->since = found->since;
+	worker->ends = found->ends;
 	if (pod_is_protected(pod) && worker->state == SHARE_IDLE)
 		worker->state = SHARE_BUSY;
 	worker->needed |= pod_is_protected(pod);
@@ -214,6 +218,8 @@ static void join_host(struct pool_worker *replica, const struct pool_worker *hos
 	replica->needed |= host->needed;
 	if (host->drain)
 		replica->drain = host->drain;
+	if (host->ends > replica->ends)
+		replica->ends = host->ends;
 	if (host->since > replica->since)
 		replica->since = host->since;
 	if (host->state < replica->state)

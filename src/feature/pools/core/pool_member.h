@@ -19,6 +19,7 @@ struct pool_report_worker {
 	bool needed;    /* of an idle one: request_resources or a waiting gang holds it */
 	bool requested; /* as of a share_worker */
 	time_ms since;  /* in this state; of an idle one: its last work has ended */
+	time_ms ends;   /* Ray drains it until then, as read at the start; 0: not known */
 };
 
 struct pool_report {
@@ -90,7 +91,7 @@ struct pool_worker {
 	bool needed, requested; /* as of a share_worker */
 	bool outside;           /* as of a pool_group */
 	int64_t gpus;
-	time_ms since;
+	time_ms since, ends;              /* as of a pool_report_worker */
 	const struct pool_release *drain; /* NULL: none */
 	VEC(struct pool_pod) pods;        /* none: requested */
 };

@@ -4,8 +4,8 @@
  * or 1 s while nothing waits; all allocations take at most a tenth of a processor. Patches in flight count
  * as held until the caches show them. Also the quotas of --max-gpus-total and
  * --max-gpus-per-namespace. State that a restart loses: patches in flight (nothing is added for
- * settle_ms after the start), the deadlines of drains (they begin again), and, of asks younger than
- * the last write of the pool's status, since when they wait. */
+ * settle_ms after the start), and, of asks younger than the last write of the pool's status, since when
+ * they wait. The deadlines of drains are read from Ray. */
 #ifndef FEATURE_POOLS_CTL_POOLS_H
 #define FEATURE_POOLS_CTL_POOLS_H
 
