@@ -38,6 +38,7 @@ PULSE_SECONDS = 0.005
 MIB = 1 << 20
 COUNTED = 'rayscaler_memory_peak_bytes{budget="all"}'
 LONGEST_TURN = "rayscaler_event_loop_longest_turn_seconds"
+LONG_TURN = "a turn of the event loop was long"
 LONGEST_TURN_CPU = "rayscaler_event_loop_longest_turn_cpu_seconds"
 UNSAFE = re.compile(r'^rayscaler_safe_to_scale_down{namespace="fleet",.*} 0$', re.MULTILINE)
 FORGED_WAITS = re.compile(r'^rayscaler_queue_gpus_waiting{pool="all",queue=""} (\S+)$', re.MULTILINE)
@@ -72,6 +73,7 @@ class Bench:
         self._flags, self._pool, self._fleets = flags, pool, 0
         self.fleet = self._new_fleet()
         self.rows: List[Row] = []
+        self.long_turns: List[str] = []
 
     def _new_fleet(self) -> Fleet:
         self._fleets += 1
@@ -133,6 +135,7 @@ class Bench:
             threading.Event().wait(REMOVED_SECONDS)
             self._peaks(row.figures)
         self.rows.append(row)
+        self.long_turns += [f"{name}: {text}" for text in self.fleet.controller.log_text().splitlines() if LONG_TURN in text]
         print(line(row), flush=True)
         if row.failures:
             self._recover()
@@ -281,6 +284,8 @@ def run(bench: Bench, kinds: List[hostile.Kind]) -> int:
     failed = [row for row in bench.rows if row.failures]
     for row in failed:
         print(f"FAILED {row.name}: {'; '.join(row.failures)}")
+    for text in bench.long_turns:
+        print(text)
     above = above_aims(bench.rows)
     for text in above:
         print(f"above its aim: {text}")

@@ -47,7 +47,8 @@
 #define REVIEWS_BODY_MAX_BYTES ((size_t)1 << 20)
 
 #define LOG_REPORT_MS 10000
-#define STOP_MS 5000 /* for decisions that were cancelled: they end within milliseconds */
+#define LONG_TURN_US 50000 /* of CPU time, the aim; the steps of a longer turn are logged */
+#define STOP_MS 5000       /* for decisions that were cancelled: they end within milliseconds */
 
 struct controller {
 	struct control control;
@@ -57,6 +58,7 @@ struct controller {
 	struct memory_budgets memory;
 	struct memory_trim *memory_trim;
 	struct gpu_share gpu_share;
+	int64_t reported_turn_us;    /* the longest one in the log */
 	struct cluster_map clusters; /* of struct cluster, once both caches are filled */
 	bool started, waiting;       /* passes run; everything but the lead is ready */
 	struct err lost;             /* why the lead is lost; ERR_NONE: it is not lost */
@@ -72,11 +74,26 @@ static struct cluster *cluster_of(struct controller *controller, const struct ra
 			    object->name);
 }
 
+static void report_long_turn(struct controller *controller)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct loop *loop = controller->control.loop;
+	int64_t cpu_us = loop_longest_turn_cpu_us(loop);
+
+	if (cpu_us <= LONG_TURN_US || cpu_us <= controller->reported_turn_us)
+		return;
+	controller->reported_turn_us = cpu_us;
+	log_warning("a turn of the event loop was long", "cpuMs",
+		    arena_printf(&arena, "%lld", (long long)cpu_us / 1000), "steps",
+		    loop_longest_turn_steps(loop, &arena), NULL);
+}
+
 static void report_log(void *context)
 {
 	struct controller *controller = context;
 
 	log_report_left_out();
+	report_long_turn(controller);
 	loop_timer_start(controller->log_timer, LOG_REPORT_MS);
 }
 

@@ -15,6 +15,7 @@
 
 #define H2_READ_BYTES 65536
 #define H2_READS_MAX 2 /* in a row, before other sockets have their turn */
+#define H2_STEP "HTTP/2 of a Ray head"
 #define H2_TLS_READ_BYTES 16384
 #define H2_WRITE_STEP_BYTES 65536u
 /* The type of a TLS record. No HTTP/2 frame begins with this byte: it would be too long. */
@@ -34,6 +35,7 @@ struct h2_connection {
 	int64_t last_read_ms;
 	struct token_bucket *waste;
 	unsigned full_reads; /* in a row, each as large as the buffer */
+	struct loop_place place;
 };
 
 /* One thread reads one socket after the other: all connections share the buffer, so that an idle
@@ -350,13 +352,16 @@ static void h2_connection_on_read(uv_stream_t *stream, ssize_t size, const uv_bu
 	h2_connection_read_done(connection, status, &err);
 }
 
-/* libuv reads up to 32 times for one poll event. Without room it stops (UV_ENOBUFS), and continues
+/* libuv reads up to 32 times for one poll event, the first time in its turn. Without room it stops (UV_ENOBUFS), and continues
  * in the next turn of the loop, after the other sockets. */
 static void h2_connection_on_room(uv_handle_t *handle, size_t suggested UNUSED, uv_buf_t *ret_bytes)
 {
 	struct h2_connection *connection = handle->data;
+	bool first = connection->full_reads == 0;
 	bool stop = connection->full_reads++ == H2_READS_MAX;
 
+	if (first && !loop_enter(connection->loop, &connection->place, H2_STEP))
+		stop = true;
 	if (stop)
 		connection->full_reads = 0;
 	*ret_bytes = uv_buf_init(h2_read_bytes, stop ? 0 : sizeof(h2_read_bytes));
@@ -369,6 +374,7 @@ static void h2_connection_on_connect(uv_connect_t *request, int status)
 	struct h2_connection *connection = request->handle->data;
 	struct err err = { .kind = ERR_NONE };
 
+	loop_step(connection->loop, H2_STEP);
 	if (connection->state == H2_CLOSED)
 		return;
 	if (status < 0) {

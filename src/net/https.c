@@ -75,8 +75,8 @@ struct https {
 	struct loop *loop;
 	CURLM *multi;
 	char *user_agent;
-	struct loop_timer *timer; /* curl's own */
-	uv_idle_t *resume;        /* active while a request is paused */
+	struct loop_timer *timer;  /* curl's own */
+	struct loop_timer *resume; /* of paused requests */
 	struct list requests, sockets;
 	unsigned inside;
 	int64_t distrust_ms; /* monotonic, of the last deadline that passed; below 0: none */
@@ -87,10 +87,12 @@ struct https_socket {
 	struct https *https;
 	curl_socket_t fd;
 	struct list_item item;
+	struct loop_place place;
 };
 
 /* ---- the set-up of an easy handle: method, headers, body, TLS, deadlines ---- */
 
+#define HTTPS_STEP "HTTPS of the API server"
 #define HTTPS_RECEIVE_BYTES 16384L /* a piece of a body is not larger */
 #define HTTPS_IDLE_MAX_S 118L      /* libcurl's own CURLOPT_MAXAGE_CONN */
 #define HTTPS_KEEPALIVE_IDLE_S 15L
@@ -446,6 +448,8 @@ static void https_on_poll(uv_poll_t *handle, int status, int events)
 	struct https_socket *socket = handle->data;
 	int flags = 0;
 
+	if (!loop_enter(socket->https->loop, &socket->place, HTTPS_STEP))
+		return;
 	if (status < 0)
 		flags = CURL_CSELECT_ERR;
 	if (events & UV_READABLE)
@@ -569,16 +573,24 @@ static void https_continue(struct https_request *request)
 	loop_timer_start(request->timer, 0);
 }
 
-/* Runs in the next turn of the loop, which does not wait. curl delivers the piece that it kept. */
-static void https_on_resume(uv_idle_t *handle)
+/* Runs in the next turn of the loop, which does not wait. curl delivers the piece that it kept. Those for which
+ * the turn has no time are the first in the next one. */
+static void https_on_resume(void *context)
 {
-	struct https *https = handle->data;
+	struct https *https = context;
+	bool continued = false;
 
-	(void)uv_idle_stop(handle);
 	https->inside++;
 	LIST_EACH(struct https_request, request, &https->requests, item) {
 		if (!request->paused || request->held)
 			continue;
+		if (continued && loop_is_spent(https->loop)) {
+			loop_timer_start(https->resume, 0);
+			break;
+		}
+		continued = true;
+		list_remove(&request->item);
+		list_add(&https->requests, &request->item);
 		request->paused = false;
 		request->turn_bytes = 0;
 		if (!request->cancelled)
@@ -596,7 +608,7 @@ void https_resume(struct https_request *request)
 	request->held = false;
 	https_start_timer(request);
 	if (request->paused)
-		CHECK(uv_idle_start(request->https->resume, https_on_resume) == 0);
+		loop_timer_start(request->https->resume, 0);
 }
 
 /* True: the receiver of a stream gets this piece in the next turn of the loop. */
@@ -612,7 +624,7 @@ static bool https_is_turn_over(struct https_request *request, size_t bytes)
 		return false;
 	}
 	request->paused = true;
-	CHECK(uv_idle_start(request->https->resume, https_on_resume) == 0);
+	loop_timer_start(request->https->resume, 0);
 	return true;
 }
 
@@ -628,9 +640,7 @@ struct https *https_new(struct loop *loop, const char *user_agent)
 	https->distrust_ms = -1;
 	https->user_agent = memory_strdup(user_agent);
 	https->timer = loop_timer_new(loop, https_on_curl_timer, https);
-	https->resume = memory_alloc(sizeof(*https->resume));
-	CHECK(uv_idle_init(loop_uv(loop), https->resume) == 0);
-	https->resume->data = https;
+	https->resume = loop_timer_new(loop, https_on_resume, https);
 	https->multi = curl_multi_init();
 	CHECK(https->multi);
 	CHECK(curl_multi_setopt(https->multi, CURLMOPT_SOCKETFUNCTION, https_on_socket) ==
@@ -654,7 +664,7 @@ void https_free(struct https *https)
 	CHECK(curl_multi_cleanup(https->multi) == CURLM_OK);
 	LIST_EACH(struct https_socket, socket, &https->sockets, item)
 		https_socket_free(socket);
-	loop_handle_free(https->resume);
+	loop_timer_free(https->resume);
 	loop_timer_free(https->timer);
 	memory_free(https->user_agent);
 	memory_free(https);

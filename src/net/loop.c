@@ -5,16 +5,41 @@
 #include <time.h>
 #include <uv.h>
 
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/list.h"
 #include "base/memory.h"
+
+/* Time of the callbacks with one name. */
+struct loop_step {
+	const char *name;
+	uint64_t ns;
+};
+#define STEPS_MAX 24 /* the last one has all others */
+#define STEPS_SHOWN 4
+
+/* Of one turn: in the order of their first callbacks. */
+struct loop_steps {
+	struct loop_step at[STEPS_MAX];
+	size_t count;
+};
 
 struct loop {
 	uv_loop_t uv;
 	uv_prepare_t before_poll;
 	uv_check_t after_poll;
-	uv_idle_t soon_handle;  /* active while `soon` is not empty: the loop then does not wait */
-	struct list soon;       /* timers of 0 ms */
+	uv_idle_t soon_handle; /* active while `soon` is not empty: the loop then does not wait */
+	struct list soon; /* timers of 0 ms, and those that were due when the turn's time was spent */
+	uint64_t soon_turn;
+	uint64_t part_ns; /* the first callback of this part of the turn: sockets, or timers; 0: none yet */
+	int64_t part_cpu_us;
+	uint64_t round; /* of sockets */
+	bool left_out;  /* in this turn: a socket that had no callback in this round */
+	struct loop_steps steps, longest_steps;
+	struct loop_step *step; /* since step_ns; NULL: none, the loop waits */
+	uint64_t step_ns;
+	uint64_t short_ns; /* of steps since seen_cpu_us */
+	int64_t seen_cpu_us;
 	int64_t wall_offset_ms; /* wall clock minus libuv's clock */
 	struct loop_work work;
 	uint64_t turn_ns, idle_ns; /* at the end of the last turn: the time, and all time waited */
@@ -24,6 +49,10 @@ struct loop {
 	uint64_t held_ns, held_before_ns; /* of all turns above HELD_NS, and at the last wait */
 };
 
+/* CPU time of the sockets, or of the timers, after which the rest of them waits for the next turn. */
+#define PART_NS (UINT64_C(8) * 1000000)
+/* A step that takes longer may have lost its processor: its CPU time counts. */
+#define STEP_CLOCK_NS (UINT64_C(1) * 1000000)
 /* A turn that takes longer holds up what its peers have sent. */
 #define HELD_NS (UINT64_C(20) * 1000000)
 #define WALL_READING_NS (UINT64_C(1) * 1000000)
@@ -33,6 +62,8 @@ struct loop_timer {
 	uv_timer_t uv; /* first, as in loop_signal: freed by loop_handle_free */
 	struct loop *loop;
 	struct list_item item; /* in loop->soon */
+	uint64_t soon_turn;
+	const char *name;
 	loop_callback *callback;
 	void *context;
 };
@@ -83,6 +114,98 @@ static void loop_count_held(struct loop *loop)
 	uv_update_time(&loop->uv);
 }
 
+/* ---- the parts of a turn ---- */
+
+static struct loop_step *loop_find_step(struct loop_steps *steps, const char *name)
+{
+	struct loop_step *step = steps->at;
+
+	while (step < steps->at + steps->count && step->name != name)
+		step++;
+	if (step == steps->at + STEPS_MAX)
+		return step - 1;
+	if (step == steps->at + steps->count)
+		steps->at[steps->count++] = (struct loop_step){ .name = name };
+	return step;
+}
+
+/* Ends the step. Its CPU time is read only if it was long, as that is a system call. */
+static uint64_t loop_end_step(struct loop *loop)
+{
+	uint64_t now_ns = uv_hrtime(), took_ns = now_ns - loop->step_ns;
+
+	loop->short_ns += took_ns;
+	if (took_ns >= STEP_CLOCK_NS) {
+		int64_t cpu_us = loop_cpu_us();
+		uint64_t used_ns = (uint64_t)(cpu_us - loop->seen_cpu_us) * 1000;
+
+		loop->short_ns -= took_ns;
+		took_ns = used_ns > loop->short_ns ? used_ns - loop->short_ns : 0;
+		loop->short_ns = 0;
+		loop->seen_cpu_us = cpu_us;
+	}
+	if (loop->step)
+		loop->step->ns += took_ns;
+	loop->step_ns = now_ns;
+	return now_ns;
+}
+
+void loop_step(struct loop *loop, const char *name)
+{
+	uint64_t now_ns = loop_end_step(loop);
+
+	loop->step = loop_find_step(&loop->steps, name);
+	if (loop->part_ns == 0)
+		loop->part_ns = now_ns;
+}
+
+static void loop_begin_part(struct loop *loop, int64_t cpu_us)
+{
+	(void)loop_end_step(loop);
+	loop->step = NULL;
+	loop->part_ns = 0;
+	loop->part_cpu_us = loop->seen_cpu_us = cpu_us;
+	loop->short_ns = 0;
+}
+
+bool loop_is_spent(const struct loop *loop)
+{
+	return loop->part_ns > 0 && uv_hrtime() - loop->part_ns >= PART_NS &&
+	       (uint64_t)(loop_cpu_us() - loop->part_cpu_us) * 1000 >= PART_NS;
+}
+
+bool loop_enter(struct loop *loop, struct loop_place *place, const char *name)
+{
+	if (place->round == loop->round)
+		return false;
+	if (loop_is_spent(loop)) {
+		loop->left_out = true;
+		return false;
+	}
+	place->round = loop->round;
+	loop_step(loop, name);
+	return true;
+}
+
+static int compare_steps(const void *a, const void *b)
+{
+	const struct loop_step *one = a, *other = b;
+
+	return (one->ns < other->ns) - (one->ns > other->ns);
+}
+
+const char *loop_longest_turn_steps(const struct loop *loop, struct arena *arena)
+{
+	struct loop_steps steps = loop->longest_steps;
+	const char *text = "";
+
+	qsort(steps.at, steps.count, sizeof(steps.at[0]), compare_steps);
+	for (size_t i = 0; i < steps.count && i < STEPS_SHOWN; i++)
+		text = arena_printf(arena, "%s%s%s %.1f ms", text, i > 0 ? ", " : "",
+				    steps.at[i].name, (double)steps.at[i].ns / 1e6);
+	return text;
+}
+
 /* Callbacks of sockets run before the check handle, those of timers after it: so a turn is the time
  * between two waits, less the time waited. */
 static void loop_count_turn(struct loop *loop)
@@ -94,8 +217,15 @@ static void loop_count_turn(struct loop *loop)
 		loop->longest_turn_ns = busy_ns;
 	loop_count_held(loop);
 	loop->held_before_ns = loop->held_ns;
-	if (loop->turn_ns > 0 && cpu_us - loop->turn_cpu_us > loop->longest_turn_cpu_us)
+	loop_begin_part(loop, cpu_us);
+	if (loop->turn_ns > 0 && cpu_us - loop->turn_cpu_us > loop->longest_turn_cpu_us) {
 		loop->longest_turn_cpu_us = cpu_us - loop->turn_cpu_us;
+		loop->longest_steps = loop->steps;
+	}
+	loop->steps.count = 0;
+	/* In a round that goes on, sockets that had a callback let the others be first. */
+	loop->round += !loop->left_out;
+	loop->left_out = false;
 	loop->turn_cpu_us = cpu_us;
 	loop->turn_ns = uv_hrtime();
 	loop->idle_ns = uv_metrics_idle_time(&loop->uv);
@@ -109,8 +239,15 @@ static void loop_on_prepare(uv_prepare_t *handle)
 
 static void loop_on_check(uv_check_t *handle)
 {
+	loop_begin_part(handle->data, loop_cpu_us());
 	loop_count_held(handle->data);
 	loop_read_wall(handle->data);
+}
+
+static void loop_call(struct loop_timer *timer)
+{
+	loop_step(timer->loop, timer->name);
+	timer->callback(timer->context);
 }
 
 /* Runs after the timers and before the next look at the sockets. Timers that the callbacks start with
@@ -118,18 +255,16 @@ static void loop_on_check(uv_check_t *handle)
 static void loop_on_soon(uv_idle_t *handle)
 {
 	struct loop *loop = handle->data;
-	struct list due = { .first = NULL };
+	uint64_t turn = ++loop->soon_turn;
+	struct loop_timer *timer;
 
-	LIST_EACH(struct loop_timer, timer, &loop->soon, item) {
+	do {
+		timer = LIST_MEMBER(loop->soon.first, struct loop_timer, item);
+		if (!timer || timer->soon_turn == turn)
+			break;
 		list_remove(&timer->item);
-		list_add(&due, &timer->item);
-	}
-	while (due.first) {
-		struct loop_timer *timer = LIST_MEMBER(due.first, struct loop_timer, item);
-
-		list_remove(&timer->item);
-		timer->callback(timer->context);
-	}
+		loop_call(timer);
+	} while (!loop_is_spent(loop));
 	if (!loop->soon.first)
 		CHECK(uv_idle_stop(handle) == 0);
 }
@@ -146,6 +281,7 @@ struct loop *loop_new(void)
 	CHECK(uv_check_init(&loop->uv, &loop->after_poll) == 0);
 	CHECK(uv_idle_init(&loop->uv, &loop->soon_handle) == 0);
 	loop->soon_handle.data = loop;
+	loop->round = 1; /* a place of all zero has had none */
 	loop->before_poll.data = loop;
 	loop->after_poll.data = loop;
 	CHECK(uv_prepare_start(&loop->before_poll, loop_on_prepare) == 0);
@@ -221,20 +357,32 @@ int64_t loop_precise_us(void)
 	return (int64_t)(uv_hrtime() / 1000);
 }
 
+static void loop_start_soon(struct loop_timer *timer)
+{
+	timer->soon_turn = timer->loop->soon_turn;
+	list_add(&timer->loop->soon, &timer->item);
+	CHECK(uv_idle_start(&timer->loop->soon_handle, loop_on_soon) == 0);
+}
+
 static void loop_on_timer(uv_timer_t *handle)
 {
 	struct loop_timer *timer = handle->data;
 
-	timer->callback(timer->context);
+	if (loop_is_spent(timer->loop))
+		loop_start_soon(timer);
+	else
+		loop_call(timer);
 }
 
-struct loop_timer *loop_timer_new(struct loop *loop, loop_callback *callback, void *context)
+struct loop_timer *(loop_timer_new)(struct loop *loop, loop_callback *callback, void *context,
+				    const char *name)
 {
 	struct loop_timer *timer = memory_alloc(sizeof(*timer));
 
 	CHECK(uv_timer_init(&loop->uv, &timer->uv) == 0);
 	timer->uv.data = timer;
 	timer->loop = loop;
+	timer->name = name;
 	timer->callback = callback;
 	timer->context = context;
 	return timer;
@@ -249,8 +397,7 @@ void loop_timer_start(struct loop_timer *timer, int64_t after_ms)
 		CHECK(uv_timer_start(&timer->uv, loop_on_timer, (uint64_t)after_ms, 0) == 0);
 		return;
 	}
-	list_add(&timer->loop->soon, &timer->item);
-	CHECK(uv_idle_start(&timer->loop->soon_handle, loop_on_soon) == 0);
+	loop_start_soon(timer);
 }
 
 void loop_timer_stop(struct loop_timer *timer)

@@ -5,10 +5,12 @@
 #ifndef NET_LOOP_H
 #define NET_LOOP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/time.h"
 
+struct arena;
 struct loop;
 struct loop_timer;
 struct loop_signal;
@@ -37,7 +39,11 @@ int64_t loop_precise_us(void);
 /* CPU time of the calling thread so far, in microseconds. */
 int64_t loop_cpu_us(void);
 
-struct loop_timer *loop_timer_new(struct loop *loop, loop_callback *callback, void *context);
+/* `name`: see loop_step. */
+struct loop_timer *loop_timer_new(struct loop *loop, loop_callback *callback, void *context,
+				  const char *name);
+#define loop_timer_new(loop, callback, context)                                                    \
+	loop_timer_new(loop, callback, context, __FILE__ " " #callback)
 /* One shot, after_ms from now; starting again replaces. 0: as soon as the callbacks that are due now have
  * run, without a wait; sockets are read in between when such a timer starts itself again. */
 void loop_timer_start(struct loop_timer *timer, int64_t after_ms);
@@ -48,6 +54,25 @@ struct loop_signal *loop_signal_new(struct loop *loop, int number, loop_callback
 				    void *context);
 void loop_signal_free(struct loop_signal *signal);
 
+/* A turn has two parts, timers and sockets. What the callbacks of a part use is bounded here, not in each
+ * of them: after 8 ms of CPU time the rest of the part waits for the next turn, which does not wait for
+ * events. Timers do so by themselves. Only one callback can be longer, so each one does a bounded piece. */
+
+/* Of a socket, or another source of events: zeroed at first. */
+struct loop_place {
+	uint64_t round; /* of its last callback */
+};
+
+/* At the begin of a callback of a source. False: it returns at once and reads nothing, so that the event
+ * comes again in the next turn. A source that has had a callback does not have the next one before all
+ * others that are due have had theirs. */
+bool loop_enter(struct loop *loop, struct loop_place *place, const char *name);
+/* For a callback that goes through many pieces of work: the rest waits for a timer of 0 ms. */
+bool loop_is_spent(const struct loop *loop);
+/* What the loop does from now on, in this turn: for loop_longest_turn_steps. The same pointer for the same
+ * name. */
+void loop_step(struct loop *loop, const char *name);
+
 /* The longest turn since the start: from one wait for the next event to the next wait, all
  * callbacks in between. The loop handles no other event in that time. Not counted before the first
  * wait. */
@@ -55,6 +80,9 @@ int64_t loop_longest_turn_us(const struct loop *loop);
 /* The most CPU time of one turn: the time of the callbacks themselves. On a busy machine the time
  * above includes waits for a processor. */
 int64_t loop_longest_turn_cpu_us(const struct loop *loop);
+
+/* "NAME 12.3 ms, NAME 4.5 ms": the steps of that turn that took most, by the time of the processor. */
+const char *loop_longest_turn_steps(const struct loop *loop, struct arena *arena);
 
 struct uv_loop_s *loop_uv(struct loop *loop); /* only for net/ */
 /* Closes the handle of libuv, then frees the memory that begins with it. Only for net/. */

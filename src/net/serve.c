@@ -29,6 +29,7 @@
 	"-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:-MAC-ALL:+AEAD:"                 \
 	"-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:-SIGN-RSA-SHA1:-SIGN-ECDSA-SHA1"
 
+#define SERVE_STEP "HTTP server"
 #define SERVE_RESERVE 8U /* free connections below which a slow one is closed */
 
 struct serve_connection {
@@ -55,6 +56,7 @@ struct serve_job {
 
 /* A body that is written while it is read. */
 struct serve_stream {
+	struct serve_request *request;
 	struct serve_source source;
 	void *own;
 	struct budget *budget; /* a reference: of the piece */
@@ -68,6 +70,8 @@ struct serve_request {
 	struct MHD_Connection *mhd;
 	struct serve_connection *connection;
 	struct list_item item; /* of those that wait for their answer */
+	struct list_item held; /* in serve->held */
+	struct loop_place place;
 	bool asked, waiting, answered;
 	int status;
 	const char *content_type;
@@ -91,7 +95,9 @@ struct serve {
 	void *context;
 	struct serve_daemon daemon, last; /* last: accepts no connection, ends with its last one */
 	struct loop_timer *timer;         /* when the library's connections are due */
+	struct loop_place place;
 	struct list connections, waiting, jobs;
+	struct list held;              /* requests that continue in the next turn of the loop */
 	struct budget_children unread; /* by owner */
 	bool changed;                  /* a connection was opened or closed in this turn */
 	int port;
@@ -437,11 +443,33 @@ static int stream_next(struct serve_stream *stream)
 	return stream->piece.overflowed ? -1 : 0;
 }
 
+/* True: the library asks again in the next turn. Otherwise all connections would have a piece in one turn. */
+static bool hold(struct serve_request *request)
+{
+	struct serve *serve = request->serve;
+
+	if (loop_enter(serve->loop, &request->place, SERVE_STEP))
+		return false;
+	list_add(&serve->held, &request->held);
+	MHD_suspend_connection(request->mhd);
+	return true;
+}
+
+static void release_held(struct serve *serve)
+{
+	LIST_EACH(struct serve_request, request, &serve->held, held) {
+		list_remove(&request->held);
+		MHD_resume_connection(request->mhd);
+	}
+}
+
 static ssize_t read_stream(void *context, uint64_t position UNUSED, char *bytes, size_t max)
 {
 	struct serve_stream *stream = context;
 	size_t size = stream->piece.size - stream->sent;
 
+	if (size == 0 && !stream->last && hold(stream->request))
+		return 0;
 	if (size == 0 && stream_next(stream) < 0)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	size = stream->piece.size - stream->sent;
@@ -600,6 +628,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
 		*data_size = 0;
 		return MHD_YES;
 	}
+	if (!request->asked && hold(request))
+		return MHD_YES;
 	if (!request->asked) {
 		request->asked = true;
 		serve->handler(serve->context, path, request);
@@ -667,6 +697,7 @@ void serve_answer_source(struct serve_request *request, const char *content_type
 {
 	struct serve_stream *stream = memory_alloc(sizeof(*stream));
 
+	stream->request = request;
 	stream->source = *source;
 	stream->own = own;
 	stream->budget = budget_reference(budget_of(request));
@@ -811,6 +842,7 @@ static void serve_turn(void *context)
 	struct serve *serve = context;
 
 	close_overdue(serve);
+	release_held(serve);
 	serve->changed = false;
 	CHECK(MHD_run(serve->daemon.mhd) == MHD_YES);
 	if (serve->last.mhd)
@@ -818,7 +850,7 @@ static void serve_turn(void *context)
 	end_last(serve);
 	/* A library that was at its limit listens again only in the run after the one in which a
 	 * connection was closed, and no event would cause that run. */
-	if (serve->changed)
+	if (serve->changed || serve->held.first)
 		loop_timer_start(serve->timer, 0);
 	else
 		watch_timeouts(serve);
@@ -826,7 +858,10 @@ static void serve_turn(void *context)
 
 static void on_poll(uv_poll_t *handle, int status UNUSED, int events UNUSED)
 {
-	serve_turn(handle->data);
+	struct serve *serve = handle->data;
+
+	if (loop_enter(serve->loop, &serve->place, SERVE_STEP))
+		serve_turn(serve);
 }
 
 static void start_polling(struct serve *serve, struct serve_daemon *daemon)
@@ -957,6 +992,7 @@ void serve_free(struct serve *serve)
 	}
 	LIST_EACH(struct serve_request, request, &serve->waiting, item)
 		wait_ended(request);
+	release_held(serve);
 	stop_daemon(&serve->last);
 	stop_daemon(&serve->daemon); /* closes the listening socket */
 	budget_children_done(&serve->unread);

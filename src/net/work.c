@@ -15,6 +15,7 @@ struct work_job {
 	uv_work_t uv;
 	struct work *work;
 	struct list_item item;
+	const char *name;
 	uint64_t number;           /* of the start: increases */
 	bool begun, slow, is_long; /* a long one is slow as well */
 	int64_t since_ms;          /* of a slow one: the oldest runs next */
@@ -33,6 +34,7 @@ struct work_retired {
 /* Jobs in the order of their starts, those that run and those that wait. */
 struct work {
 	struct loop *loop;
+	struct loop_timer *release; /* of retired memory for which the turn had no time */
 	struct list jobs;
 	size_t running;
 	size_t slow_count, slow_running; /* of these */
@@ -60,6 +62,8 @@ static void stop_all(struct loop *loop)
 	(void)work_stop(loop, INT64_MAX);
 }
 
+static void release_retired(void *context);
+
 static struct work *work_of(struct loop *loop)
 {
 	struct loop_work *work = loop_work(loop);
@@ -67,18 +71,24 @@ static struct work *work_of(struct loop *loop)
 	if (!work->queue) {
 		work->queue = memory_alloc(sizeof(*work->queue));
 		work->queue->loop = loop;
+		work->queue->release = loop_timer_new(loop, release_retired, work->queue);
 		work->stop = stop_all;
 	}
 	return work->queue;
 }
 
-static void release_retired(struct work *work)
+static void release_retired(void *context)
 {
+	struct work *work = context;
 	const struct work_job *first = LIST_MEMBER(work->jobs.first, struct work_job, item);
 
 	LIST_EACH(struct work_retired, retired, &work->retired, item) {
 		if (first && first->number < retired->before)
 			return;
+		if (loop_is_spent(work->loop)) {
+			loop_timer_start(work->release, 0);
+			return;
+		}
 		list_remove(&retired->item);
 		retired->release(retired->memory);
 		memory_free(retired);
@@ -92,6 +102,7 @@ static void job_free(struct work_job *job)
 	list_remove(&job->item);
 	work->slow_count -= job->slow;
 	memory_free(job);
+	loop_step(work->loop, "objects that were replaced");
 	release_retired(work);
 }
 
@@ -105,6 +116,7 @@ static void on_run(uv_work_t *uv)
 
 static void begin_some(struct work *work);
 
+/* As many in a turn as run at once. */
 static void on_ended(uv_work_t *uv, int status UNUSED)
 {
 	struct work_job *job = uv->data;
@@ -117,6 +129,7 @@ static void on_ended(uv_work_t *uv, int status UNUSED)
 		work->slow_running -= job->slow;
 	}
 	begin_some(work);
+	loop_step(work->loop, job->name);
 	if (work_is_cancelled(job))
 		job->functions.drop(job->context);
 	else
@@ -161,7 +174,7 @@ static void begin_some(struct work *work)
 }
 
 static struct work_job *job_new(struct loop *loop, const struct work_functions *functions,
-				void *context)
+				void *context, const char *name)
 {
 	struct work *work = work_of(loop);
 	struct work_job *job = memory_alloc(sizeof(*job));
@@ -170,24 +183,25 @@ static struct work_job *job_new(struct loop *loop, const struct work_functions *
 	job->work = work;
 	job->functions = *functions;
 	job->context = context;
+	job->name = name;
 	job->number = work->started++;
 	list_add(&work->jobs, &job->item);
 	return job;
 }
 
-struct work_job *work_start(struct loop *loop, const struct work_functions *functions,
-			    void *context)
+struct work_job *(work_start)(struct loop *loop, const struct work_functions *functions,
+			      void *context, const char *name)
 {
-	struct work_job *job = job_new(loop, functions, context);
+	struct work_job *job = job_new(loop, functions, context, name);
 
 	begin_some(job->work);
 	return job;
 }
 
-struct work_job *work_start_slow(struct loop *loop, const struct work_functions *functions,
-				 void *context, int64_t since_ms)
+struct work_job *(work_start_slow)(struct loop *loop, const struct work_functions *functions,
+				   void *context, int64_t since_ms, const char *name)
 {
-	struct work_job *job = job_new(loop, functions, context);
+	struct work_job *job = job_new(loop, functions, context, name);
 
 	job->slow = true;
 	job->since_ms = since_ms;
@@ -203,10 +217,10 @@ bool work_long_is_free(const struct loop *loop)
 	return !work || !work->long_running;
 }
 
-struct work_job *work_start_long(struct loop *loop, const struct work_functions *functions,
-				 void *context)
+struct work_job *(work_start_long)(struct loop *loop, const struct work_functions *functions,
+				   void *context, const char *name)
 {
-	struct work_job *job = job_new(loop, functions, context);
+	struct work_job *job = job_new(loop, functions, context, name);
 
 	CHECK(!job->work->long_running);
 	job->slow = job->is_long = job->work->long_running = true;
@@ -284,6 +298,7 @@ bool work_stop(struct loop *loop, int64_t max_ms)
 	if (work->jobs.count > 0)
 		return false;
 	loop_work(loop)->queue = NULL;
+	loop_timer_free(work->release);
 	memory_free(work);
 	return true;
 }

@@ -36,24 +36,29 @@ struct work_functions {
 	void (*drop)(void *context);
 };
 
-/* Never NULL. Exactly one of done and drop is called, done never before the loop turns. The job is
+/* `name`: of loop_step, for its end. Never NULL. Exactly one of done and drop is called, done never before the loop turns. The job is
  * freed after that. */
 struct work_job *work_start(struct loop *loop, const struct work_functions *functions,
-			    void *context);
+			    void *context, const char *name);
+#define work_start(loop, functions, context) work_start(loop, functions, context, __FILE__)
 /* A slow job. since_ms: the arrival of its input, of loop_boot_ms. */
 struct work_job *work_start_slow(struct loop *loop, const struct work_functions *functions,
-				 void *context, int64_t since_ms);
+				 void *context, int64_t since_ms, const char *name);
+#define work_start_slow(loop, functions, context, since_ms)                                        \
+	work_start_slow(loop, functions, context, since_ms, __FILE__)
 /* Whether work_start_long may be called: no long job runs. */
 bool work_long_is_free(const struct loop *loop);
 struct work_job *work_start_long(struct loop *loop, const struct work_functions *functions,
-				 void *context);
+				 void *context, const char *name);
+#define work_start_long(loop, functions, context)                                                  \
+	work_start_long(loop, functions, context, __FILE__)
 /* Drops a waiting job at once, a running one when it has ended. Not after done. */
 void work_cancel(struct work_job *job);
 /* From any thread, for as long as the job runs: its result will not be used. */
 bool work_is_cancelled(const struct work_job *job);
 
 /* Calls release(memory), on the loop, as soon as no job is left that was started before this call:
- * at once when there is none. */
+ * at once when there is none, and in later turns where this one has no time for it (net/loop.h). */
 void work_retire(struct loop *loop, void (*release)(void *memory), void *memory);
 
 /* Cancels all jobs and runs the loop until they have ended. Called before freeing the dependencies

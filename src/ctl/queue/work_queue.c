@@ -22,7 +22,7 @@ static void begin_some(void *context)
 	for (size_t begun = 0; begun < TURNS_BEGIN_MAX; begun++) {
 		struct turn *turn;
 
-		if (!queue->waiting.first)
+		if (!queue->waiting.first || (begun > 0 && loop_is_spent(queue->loop)))
 			break;
 		turn = LIST_MEMBER(queue->waiting.first, struct turn, item);
 		work_queue_leave(turn);

@@ -1,5 +1,5 @@
 /* Work queue of passes: decides which pass begins next. At most TURNS_BEGIN_MAX passes begin in one
- * turn of the loop; the others wait in FIFO order. So a turn stays short, however many RayClusters
+ * turn of the loop, and fewer where these have spent its time (net/loop.h); the others wait in FIFO order. So a turn stays short, however many RayClusters
  * are due at once: sockets are read and deadlines are checked in between. Without this, more work
  * than the processor can do makes turns longer than the deadlines of answers that have already
  * arrived, and no pass succeeds; with it every cluster is read less often.

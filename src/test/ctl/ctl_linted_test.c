@@ -112,6 +112,30 @@ static void test_again_for_another_annotation(void **state)
 	alone_end();
 }
 
+/* 256 KiB of annotations are not read by each pass. */
+static void test_annotations_are_read_once_for_a_version(void **state)
+{
+	static const struct label annotations[] = { { "rayscaler.dev/manged", "false" },
+						    { "rayscaler.dev/managed", "false" } };
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct worker_group group;
+	struct ray_cluster cluster = cluster_of("a", 1, false, &group);
+	void *linted = begin_lint();
+	struct extra_condition condition;
+
+	(void)state;
+	cluster.resource_version = "1";
+	cluster.annotations = (struct labels){ &annotations[0], 1 };
+	assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
+	cluster.annotations = (struct labels){ &annotations[1], 1 };
+	assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
+	assert_int_equal(linted_runs(linted), 1);
+	cluster.resource_version = "2";
+	assert_false(lint_feature.condition(linted, &cluster, &arena, &condition));
+	assert_int_equal(linted_runs(linted), 2);
+	alone_end();
+}
+
 /* The counts of claims may change without the RayCluster. */
 static void test_again_for_other_claims(void **state)
 {
@@ -167,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lint_runs_once_per_generation),
 		cmocka_unit_test(test_again_for_another_annotation),
+		cmocka_unit_test(test_annotations_are_read_once_for_a_version),
 		cmocka_unit_test(test_again_for_other_claims),
 	};
 

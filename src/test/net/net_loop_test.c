@@ -4,9 +4,13 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arena.h"
+#include "base/memory.h"
+#include "test/support/loop_wait.h"
 #include "test/support/support.h"
 #include "test/support/virtual_clock.h"
 
@@ -233,6 +237,70 @@ static void test_stop_before_run_is_no_hang(void **state)
 	loop_timer_free(timer);
 }
 
+static void burn_some(void *context)
+{
+	burn();
+	note(context);
+}
+
+/* Callbacks that are due together: each is short, but not all of them. */
+static void test_a_turn_has_no_more_timers_than_time(void **state)
+{
+	struct loop *loop = *state;
+	struct loop_timer *timers[10], *soon[10];
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	for (size_t i = 0; i < SUPPORT_COUNT(timers); i++) {
+		timers[i] = loop_timer_new(loop, burn_some, "t");
+		soon[i] = loop_timer_new(loop, burn_some, "s");
+		loop_timer_start(timers[i], 1);
+		loop_timer_start(soon[i], 0);
+	}
+	loop_run(loop);
+	assert_int_equal(order_size, 20);
+	assert_in_range(loop_longest_turn_cpu_us(loop), BURN_US, 4 * BURN_US);
+	assert_non_null(
+		strstr(loop_longest_turn_steps(loop, &arena), "net_loop_test.c burn_some "));
+	for (size_t i = 0; i < SUPPORT_COUNT(timers); i++) {
+		loop_timer_free(timers[i]);
+		loop_timer_free(soon[i]);
+	}
+}
+
+struct sources {
+	struct loop *loop;
+	struct loop_timer *timer;
+	struct loop_place places[3];
+	int turns;
+};
+
+/* As sockets that are always ready, in the same order in each turn. */
+static void offer(void *context)
+{
+	struct sources *sources = context;
+
+	for (size_t i = 0; i < SUPPORT_COUNT(sources->places); i++)
+		if (loop_enter(sources->loop, &sources->places[i], "source")) {
+			order[order_size++] = (char)('a' + i);
+			burn();
+		}
+	order[order_size++] = ' ';
+	if (++sources->turns < 7)
+		loop_timer_start(sources->timer, 0);
+}
+
+static void test_sources_take_turns(void **state)
+{
+	struct sources sources = { .loop = *state };
+
+	sources.timer = loop_timer_new(sources.loop, offer, &sources);
+	loop_timer_start(sources.timer, 0);
+	loop_run(sources.loop);
+	order[order_size] = 0;
+	assert_string_equal(order, "a b c a b c a ");
+	loop_timer_free(sources.timer);
+}
+
 /* Writing to a closed peer is an error value, not the end of the program. */
 static void test_no_sigpipe(void **state)
 {
@@ -258,6 +326,8 @@ int main(void)
 		TEST(test_time_stands_still_within_a_turn),
 		TEST(test_wall_clock_does_not_go_back_by_reading),
 		TEST(test_stop_before_run_is_no_hang),
+		TEST(test_a_turn_has_no_more_timers_than_time),
+		TEST(test_sources_take_turns),
 		TEST(test_no_sigpipe),
 	};
 

@@ -1,4 +1,5 @@
 /* net/serve, asked by net/https on the same loop and by bare sockets. */
+#include <limits.h>
 #include <poll.h>
 
 #include "test/support/serve_bench.h"
@@ -284,6 +285,29 @@ static void test_a_source_is_read_in_pieces(void **state)
 	assert_true(loop_wait_until(bench->loop, is_freed, bench, WAIT_MS));
 }
 
+/* Pieces for several clients that are ready at once are written in several turns. */
+static void test_sources_take_turns(void **state)
+{
+	struct bench *bench = *state;
+	int lazy[6];
+
+	serve_free(bench->serve);
+	start_server(bench, 10 * WAIT_MS);
+	bench->burns = true;
+	for (size_t i = 0; i < SUPPORT_COUNT(lazy); i++) {
+		lazy[i] = connect_to(bench);
+		say(lazy[i], "GET /source HTTP/1.1\r\nHost: x\r\n\r\n");
+	}
+	assert_int_equal(ask(bench, "GET", "/healthz"), 200);
+	(void)loop_wait_until(bench->loop, is_freed, bench, 300);
+	assert_in_range(bench->pieces, 2, INT_MAX);
+	assert_in_range(loop_longest_turn_cpu_us(bench->loop), BURN_US, 4 * BURN_US);
+	for (size_t i = 0; i < SUPPORT_COUNT(lazy); i++)
+		close(lazy[i]);
+	bench->burns = false;
+	assert_true(loop_wait_until(bench->loop, is_freed, bench, WAIT_MS));
+}
+
 /* Its time for an exchange is over. */
 static void test_a_client_that_does_not_read_is_closed(void **state)
 {
@@ -500,6 +524,7 @@ int main(void)
 		TEST(test_a_page_is_written_on_a_thread),
 		TEST(test_one_owner_leaves_memory_to_others),
 		TEST(test_a_source_is_read_in_pieces),
+		TEST(test_sources_take_turns),
 		TEST(test_a_client_that_does_not_read_is_closed),
 		TEST(test_many_connections_of_one_client_close_none_of_another),
 		TEST(test_waiting_of_one_client_is_bounded),

@@ -6,6 +6,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/loop.h"
@@ -137,6 +138,27 @@ static void test_a_job_runs_on_another_thread_and_ends_on_the_loop(void **state)
 }
 
 /* All but one of the places are taken, so the others run one after the other. */
+static void burning_release(void *memory)
+{
+	burn();
+	free(memory);
+}
+
+/* The memory that was kept for a job is not released in one turn. */
+static void test_releases_take_turns(void **state)
+{
+	struct fixture *f = *state;
+	struct task task = { .fixture = f, .name = "x" };
+
+	f->left = 1;
+	task_start(&task);
+	for (size_t i = 0; i < JOBS; i++)
+		work_retire(f->loop, burning_release, malloc(1));
+	loop_run(f->loop);
+	loop_run(f->loop); /* until nothing is left to release */
+	assert_in_range(loop_longest_turn_cpu_us(f->loop), BURN_US, 4 * BURN_US);
+}
+
 static void test_first_come_first_served(void **state)
 {
 	static const char *const names[JOBS] = { "0", "1", "2", "3", "4", "5",
@@ -396,6 +418,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_job_runs_on_another_thread_and_ends_on_the_loop),
+		TEST(test_releases_take_turns),
 		TEST(test_first_come_first_served),
 		TEST(test_slow_jobs_leave_threads_to_the_others),
 		TEST(test_a_long_job_delays_no_other),

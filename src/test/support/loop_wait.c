@@ -54,3 +54,12 @@ bool loop_wait_until(struct loop *loop, bool (*holds)(void *context), void *cont
 	loop_timer_free(wait.late);
 	return wait.held;
 }
+
+void burn(void)
+{
+	int64_t until_us = loop_cpu_us() + BURN_US;
+
+	while (loop_cpu_us() < until_us)
+		;
+	virtual_clock_sleep(BURN_US / 1000);
+}

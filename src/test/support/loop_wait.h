@@ -14,4 +14,8 @@
 bool loop_wait_until(struct loop *loop, bool (*holds)(void *context), void *context,
 		     int64_t within_ms);
 
+/* CPU time, and time of the virtual clock: more than a part of a turn has (net/loop.h). */
+#define BURN_US 9000
+void burn(void);
+
 #endif

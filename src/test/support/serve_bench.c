@@ -19,6 +19,8 @@ static bool add_piece(void *own, struct buf *piece)
 {
 	struct bench *bench = own;
 
+	if (bench->burns)
+		burn();
 	while (piece->size < SERVE_PIECE_BYTES)
 		(void)buf_add_string(piece, "01234567");
 	return ++bench->pieces < SOURCE_PIECES;

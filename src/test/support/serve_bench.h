@@ -42,6 +42,7 @@ struct bench {
 	pthread_t loop_thread;
 	bool page_is_on_loop; /* /page, and /page/OWNER */
 	int pieces;           /* of /source: 4 MiB */
+	bool burns;           /* each of them */
 	int freed;            /* pages and sources */
 };
 

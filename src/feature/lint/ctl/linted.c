@@ -24,6 +24,7 @@ struct linted {
 	struct arena arena; /* of the condition */
 	char *uid;          /* NULL: nothing is kept */
 	int64_t generation;
+	char *version;        /* NULL or that of the RayCluster with these annotations */
 	uint64_t annotations; /* they have no generation */
 	uint64_t claims;      /* the number of the view of its claims; 0: it has none */
 	int64_t object;       /* the generation of its RayClusterAutoscaler; -1: none is read */
@@ -69,14 +70,21 @@ static void linted_done(void *one)
 	linted_cancel(linted);
 	arena_done(&linted->arena);
 	memory_free(linted->uid);
+	memory_free(linted->version);
 }
 
-static uint64_t hash_of(const struct labels *annotations)
+/* They may have 256 KiB, and a pass asks each time: read once for each version of the object. */
+static uint64_t annotations_hash(struct linted *linted, const struct ray_cluster *cluster)
 {
+	const struct labels *annotations = &cluster->annotations;
 	uint64_t hash = HASH_START;
 
+	if (linted->version && linted->version[0] && cluster->resource_version &&
+	    strcmp(linted->version, cluster->resource_version) == 0)
+		return linted->annotations;
 	for (size_t i = 0; i < annotations->count; i++)
 		hash = hash_add(hash_add(hash, annotations->at[i].key), annotations->at[i].value);
+	memory_set_string(&linted->version, cluster->resource_version);
 	return hash;
 }
 
@@ -158,7 +166,7 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 	struct lint *lint = self;
 	struct linted *linted =
 		cluster_map_make(&lint->of.clusters, cluster->namespace_, cluster->name);
-	uint64_t annotations = hash_of(&cluster->annotations);
+	uint64_t annotations = annotations_hash(linted, cluster);
 	uint64_t claims = claims_number(lint, cluster);
 	const struct autoscaler_object *object = object_of(lint->of.control, cluster, arena);
 	int64_t generation = object ? object->generation : -1;
