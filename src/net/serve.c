@@ -62,6 +62,7 @@ struct serve_stream {
 	struct budget *budget; /* a reference: of the piece */
 	struct buf piece;
 	size_t sent; /* of the piece */
+	bool begun;  /* it has a piece */
 	bool last;   /* the piece is the last one */
 };
 
@@ -438,6 +439,7 @@ static int stream_next(struct serve_stream *stream)
 {
 	buf_clear(&stream->piece);
 	stream->sent = 0;
+	stream->begun = true;
 	while (stream->piece.size == 0 && !stream->last)
 		stream->last = !stream->source.next(stream->own, &stream->piece);
 	return stream->piece.overflowed ? -1 : 0;
@@ -613,33 +615,6 @@ static bool is_refused(struct serve_request *request, const char *method, const 
 	return request->answered;
 }
 
-static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *path,
-				  const char *method, const char *version, const char *data UNUSED,
-				  size_t *data_size, void **state)
-{
-	struct serve *serve = context;
-	struct serve_request *request = *state;
-
-	if (!request) { /* the first call has only the header */
-		*state = request = request_new(serve, mhd);
-		return is_refused(request, method, version) ? send_answer(request) : MHD_YES;
-	}
-	if (*data_size > 0) { /* a body is ignored */
-		*data_size = 0;
-		return MHD_YES;
-	}
-	if (!request->asked && hold(request))
-		return MHD_YES;
-	if (!request->asked) {
-		request->asked = true;
-		serve->handler(serve->context, path, request);
-	}
-	if (request->answered)
-		return send_answer(request);
-	wait_for_answer(request);
-	return MHD_YES;
-}
-
 /* False: its memory is refused. */
 static bool keep_body(struct serve_request *request, const char *content_type, struct buf *body)
 {
@@ -684,6 +659,52 @@ static void keep_refusal(struct serve_request *request, size_t bytes)
 	keep_text(request, MHD_HTTP_SERVICE_UNAVAILABLE, &text);
 }
 
+/* The first piece is made here, not where the request was answered: many are by one review of their token. */
+static enum MHD_Result begin_answer(struct serve_request *request)
+{
+	struct serve_stream *stream = request->stream;
+
+	if (stream && !stream->begun) {
+		if (hold(request))
+			return MHD_YES;
+		if (stream_next(stream) < 0) {
+			size_t size = 2 * stream->piece.capacity;
+
+			stream_free(steal(&request->stream));
+			request->answered = false;
+			keep_refusal(request, size);
+		}
+	}
+	return send_answer(request);
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *path,
+				  const char *method, const char *version, const char *data UNUSED,
+				  size_t *data_size, void **state)
+{
+	struct serve *serve = context;
+	struct serve_request *request = *state;
+
+	if (!request) { /* the first call has only the header */
+		*state = request = request_new(serve, mhd);
+		return is_refused(request, method, version) ? send_answer(request) : MHD_YES;
+	}
+	if (*data_size > 0) { /* a body is ignored */
+		*data_size = 0;
+		return MHD_YES;
+	}
+	if (!request->asked && hold(request))
+		return MHD_YES;
+	if (!request->asked) {
+		request->asked = true;
+		serve->handler(serve->context, path, request);
+	}
+	if (request->answered)
+		return begin_answer(request);
+	wait_for_answer(request);
+	return MHD_YES;
+}
+
 static void answered(struct serve_request *request)
 {
 	if (!request->waiting)
@@ -703,18 +724,11 @@ void serve_answer_source(struct serve_request *request, const char *content_type
 	stream->budget = budget_reference(budget_of(request));
 	buf_init(&stream->piece, SERVE_UNREAD_MAX_BYTES);
 	stream->piece.budget = stream->budget;
-	if (stream_next(stream) < 0) {
-		size_t size = 2 * stream->piece.capacity;
-
-		stream_free(stream);
-		keep_refusal(request, size);
-	} else {
-		CHECK(!request->answered);
-		request->answered = true;
-		request->status = MHD_HTTP_OK;
-		request->content_type = content_type;
-		request->stream = stream;
-	}
+	CHECK(!request->answered);
+	request->answered = true;
+	request->status = MHD_HTTP_OK;
+	request->content_type = content_type;
+	request->stream = stream;
 	answered(request);
 }
 

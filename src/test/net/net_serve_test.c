@@ -308,6 +308,35 @@ static void test_sources_take_turns(void **state)
 	assert_true(loop_wait_until(bench->loop, is_freed, bench, WAIT_MS));
 }
 
+static bool has_six_later(void *context)
+{
+	return ((struct bench *)context)->later_count == 6;
+}
+
+/* The same of requests that are answered together. */
+static void test_sources_answered_together_take_turns(void **state)
+{
+	struct bench *bench = *state;
+	int lazy[6];
+
+	serve_free(bench->serve);
+	bench->waiting = bench->waiting_of_owner = 6;
+	start_server(bench, 10 * WAIT_MS);
+	bench->burns = true;
+	for (size_t i = 0; i < SUPPORT_COUNT(lazy); i++) {
+		lazy[i] = connect_to(bench);
+		say(lazy[i], "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+	}
+	assert_true(loop_wait_until(bench->loop, has_six_later, bench, WAIT_MS));
+	for (size_t i = 0; i < SUPPORT_COUNT(lazy); i++)
+		serve_bench_answer_source(bench, bench->later[i]);
+	assert_int_equal(bench->pieces, 0);
+	for (size_t i = 0; i < SUPPORT_COUNT(lazy); i++)
+		close(lazy[i]);
+	bench->burns = false;
+	assert_true(loop_wait_until(bench->loop, is_freed, bench, WAIT_MS));
+}
+
 /* Its time for an exchange is over. */
 static void test_a_client_that_does_not_read_is_closed(void **state)
 {
@@ -525,6 +554,7 @@ int main(void)
 		TEST(test_one_owner_leaves_memory_to_others),
 		TEST(test_a_source_is_read_in_pieces),
 		TEST(test_sources_take_turns),
+		TEST(test_sources_answered_together_take_turns),
 		TEST(test_a_client_that_does_not_read_is_closed),
 		TEST(test_many_connections_of_one_client_close_none_of_another),
 		TEST(test_waiting_of_one_client_is_bounded),

@@ -31,11 +31,17 @@ static void count_freed(void *own)
 	((struct bench *)own)->freed++;
 }
 
+void serve_bench_answer_source(struct bench *bench, struct serve_request *request)
+{
+	static const struct serve_source source = { add_piece, count_freed };
+
+	serve_answer_source(request, SERVE_TEXT, &source, bench);
+}
+
 void serve_bench_handle(void *context, const char *path, struct serve_request *request)
 {
 	static const struct serve_page page = { write_page, count_freed };
 	static const struct serve_page large = { write_large, count_freed };
-	static const struct serve_source source = { add_piece, count_freed };
 	struct bench *bench = context;
 
 	(void)snprintf(bench->path, sizeof(bench->path), "%s", path);
@@ -54,7 +60,7 @@ void serve_bench_handle(void *context, const char *path, struct serve_request *r
 			serve_answer_page(request, SERVE_TEXT, &page, bench);
 	} else if (!strcmp(path, "/source")) {
 		bench->pieces = 0;
-		serve_answer_source(request, SERVE_TEXT, &source, bench);
+		serve_bench_answer_source(bench, request);
 	} else {
 		serve_answer_text(request, strcmp(path, "/healthz") != 0 ? 404 : 200, "ok");
 	}

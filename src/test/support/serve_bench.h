@@ -30,7 +30,7 @@ struct bench {
 	struct loop *loop;
 	struct https *https;
 	struct serve *serve;
-	struct serve_request *later[4];
+	struct serve_request *later[6];
 	size_t later_count;
 	char path[64]; /* of the last request */
 	int status;
@@ -47,6 +47,9 @@ struct bench {
 };
 
 void serve_bench_handle(void *context, const char *path, struct serve_request *request);
+
+/* As /source does. */
+void serve_bench_answer_source(struct bench *bench, struct serve_request *request);
 
 void start_server(struct bench *bench, int64_t exchange_ms);
 
