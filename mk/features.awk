@@ -4,6 +4,7 @@
 #   extern const struct kube_type NAME;             in kube: FEATURE_KUBE_TYPES
 #   extern const struct sim_sharing NAME;           in sim:  FEATURE_SIM_SHARINGS
 #   extern const struct sim_resizing NAME;          in sim:  FEATURE_SIM_RESIZINGS
+#   extern const struct sim_repairing NAME;         in sim:  FEATURE_SIM_REPAIRINGS
 #   extern const struct feature NAME;               in ctl:  FEATURE_CONTROLLERS
 #   extern const struct status_page NAME;           in cli:  FEATURE_STATUS_PAGES
 #   extern const struct simulate_objects NAME;      in cli:  FEATURE_SIMULATE_OBJECTS
@@ -20,6 +21,7 @@ BEGIN {
 	add_value("core", "decision_feature", "FEATURE_DECISIONS")
 	add_value("sim", "sim_sharing", "FEATURE_SIM_SHARINGS")
 	add_value("sim", "sim_resizing", "FEATURE_SIM_RESIZINGS")
+	add_value("sim", "sim_repairing", "FEATURE_SIM_REPAIRINGS")
 	add_value("kube", "kube_type", "FEATURE_KUBE_TYPES")
 	add_value("ctl", "feature", "FEATURE_CONTROLLERS")
 	add_value("cli", "status_page", "FEATURE_STATUS_PAGES")

@@ -25,6 +25,7 @@
 #include "sim/pass_time.h"
 #include "sim/place.h"
 #include "sim/pod.h"
+#include "sim/repair.h"
 #include "sim/resize.h"
 #include "sim/sharing.h"
 #include "sim/view.h"
@@ -181,6 +182,8 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 	arena_reset(&world->pass_arena);
 	const struct plan *plan = decide_now(ray, &view);
 	if (sharing_asked(ray, plan))
+		plan = decide_now(ray, &view);
+	if (world->repairing && world->repairing->decided(ray, plan))
 		plan = decide_now(ray, &view);
 	if (plan->cluster.action == CLUSTER_READ_WORK)
 		plan = decide_with_lists(ray, &view);

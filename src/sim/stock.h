@@ -38,6 +38,8 @@ struct stock_refusal {
 };
 /* Its spec in place of what is allocated to it; false: its Node has no room. */
 bool stock_resize(struct sim_worker *worker, struct stock_refusal *ret_refusal);
+/* Nodes under repair with Pods, as the snapshot has them. */
+void stock_add_sick(const struct sim_world *world, struct arena *arena, struct snapshot *snapshot);
 void stock_node_ready(struct sim_world *world, uint64_t id); /* SIM_EVENT_NODE */
 
 #endif

@@ -260,7 +260,10 @@ struct sim_world {
 	int64_t interruptions;               /* of workers */
 	const struct sim_sharing *shares;    /* of sim/sharing.h */
 	const struct sim_resizing *resizing; /* of sim/resize.h; NULL: nothing is resized */
-	struct sharing *sharing;             /* NULL: no GPUPools */
+	const struct sim_repairing
+		*repairing;          /* of sim/repair.h; NULL: no limit over all RayClusters */
+	struct sim_repairs *repairs; /* NULL: none yet */
+	struct sharing *sharing;     /* NULL: no GPUPools */
 	struct sim_result *result;
 	VEC(struct sim_wait) waits;
 	int64_t provisioned_gpus;

@@ -35,11 +35,11 @@ static int duration_decode(const struct json_at *member, const struct field *fie
 
 static int until_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	const struct node_pool_refusal *refusal = object;
+	const struct node_pool_window *window = object;
 
 	if (duration_decode(member, field, object))
 		return -1;
-	return refusal->until_ms < refusal->from_ms ? json_fail(member, "must be after from") : 0;
+	return window->until_ms < window->from_ms ? json_fail(member, "must be after from") : 0;
 }
 
 static int life_decode(const struct json_at *member, const struct field *field UNUSED, void *object)
@@ -115,12 +115,23 @@ static const struct field taint_fields[] = {
 };
 
 static const struct field refusal_fields[] = {
-	FIELD_INTEGER(struct node_pool_refusal, from_ms, "from", .flags = FIELD_REQUIRED,
+	FIELD_INTEGER(struct node_pool_window, from_ms, "from", .flags = FIELD_REQUIRED,
 		      .read = duration_decode),
-	FIELD_INTEGER(struct node_pool_refusal, until_ms, "until", .flags = FIELD_REQUIRED,
+	FIELD_INTEGER(struct node_pool_window, until_ms, "until", .flags = FIELD_REQUIRED,
 		      .read = until_decode),
 	FIELD_END,
 };
+
+static const struct field repair_fields[] = {
+	FIELD_INTEGER(struct node_pool_window, from_ms, "from", .flags = FIELD_REQUIRED,
+		      .read = duration_decode),
+	FIELD_INTEGER(struct node_pool_window, until_ms, "until", .flags = FIELD_REQUIRED,
+		      .read = until_decode),
+	FIELD_INTEGER(struct node_pool_window, nodes, "nodes", .most = NODE_POOL_NODES_MAX),
+	FIELD_END,
+};
+
+static const struct node_pool_window repair_initial = { .nodes = 1 };
 
 static const struct field pool_fields[] = {
 	FIELD_NAME(POOL, node.name, "name", .flags = FIELD_REQUIRED, .check = field_check_unique,
@@ -135,6 +146,8 @@ static const struct field pool_fields[] = {
 	FIELD_INTEGER(POOL, provision_ms, "provisioningDelay", .read = duration_decode),
 	FIELD_LIST(POOL, refusals, refusal_count, refusal_fields, "refusals", .strict = "a refusal",
 		   .limit = NODE_POOL_REFUSALS_MAX),
+	FIELD_LIST(POOL, repairs, repair_count, repair_fields, "repairs", .strict = "a repair",
+		   .initial = &repair_initial, .limit = NODE_POOL_REFUSALS_MAX),
 	FIELD_INTEGER(POOL, life_ms, "interruptionsPerHour", .read = life_decode),
 	FIELD_END,
 };

@@ -9,9 +9,10 @@
 
 #include "core/model/kubernetes.h"
 
-/* The provider has no capacity; times since the start of the workload. */
-struct node_pool_refusal {
+/* Of a refusal, when the provider has no capacity, or of a repair; times since the start of the workload. */
+struct node_pool_window {
 	int64_t from_ms, until_ms;
+	int64_t nodes; /* of a repair: so many Nodes of the pool, the first ones */
 };
 
 struct node_pool {
@@ -22,8 +23,10 @@ struct node_pool {
 	int64_t max_nodes;    /* with those that the node autoscaler adds; at least min_nodes */
 	int64_t provision_ms; /* from an unschedulable Pod to the Node that was added for it */
 	int64_t life_ms;      /* mean time to an interruption of a Node; 0: never (not spot) */
-	const struct node_pool_refusal *refusals; /* in any order */
+	const struct node_pool_window *refusals; /* in any order */
 	size_t refusal_count;
+	const struct node_pool_window *repairs;
+	size_t repair_count;
 };
 
 struct node_pools {

@@ -11,6 +11,7 @@
 #include "sim/place.h"
 #include "sim/pod.h"
 #include "sim/record.h"
+#include "sim/repair.h"
 #include "sim/resize.h"
 #include "sim/sharing.h"
 #include "sim/stock.h"
@@ -20,6 +21,7 @@
 /* NULL: no feature has it. */
 static const struct sim_sharing *const sharings[] = { FEATURE_SIM_SHARINGS NULL };
 static const struct sim_resizing *const resizings[] = { FEATURE_SIM_RESIZINGS NULL };
+static const struct sim_repairing *const repairings[] = { FEATURE_SIM_REPAIRINGS NULL };
 
 #define REST_MS (INT64_C(3600) * 1000)
 
@@ -248,6 +250,8 @@ static void check_settings(struct sim_ray *ray)
 static void all_done(struct sim_world *world)
 {
 	SHARING_TELL(world, done(world));
+	if (world->repairing)
+		world->repairing->done(world);
 	world_done(world);
 }
 
@@ -271,6 +275,7 @@ struct sim_result *simulate(const struct sim_input *input, struct arena *arena, 
 	if (world_init(&world, input, resizings[0], &own, arena, err) != 0)
 		return NULL;
 	world.shares = sharings[0];
+	world.repairing = repairings[0];
 	if (init_sharing(&world, err) != 0)
 		return NULL;
 	stock_init(&world);

@@ -12,17 +12,19 @@
 
 #define HEAD "apiVersion: rayscaler.dev/v1alpha1\nkind: NodePools\n"
 
-static const char good[] = HEAD "pools:\n"
-				"- name: a100-spot\n"
-				"  nodeLabels: {pool: spot}\n"
-				"  taints: [{key: gpu, value: 'yes', effect: NoSchedule}]\n"
-				"  allocatable: {cpu: 64, memory: 512Gi, nvidia.com/gpu: 8}\n"
-				"  minNodes: 1\n"
-				"  maxNodes: 4\n"
-				"  provisioningDelay: 90s\n"
-				"  refusals: [{from: 1h, until: 2h}]\n"
-				"  interruptionsPerHour: 0.5\n"
-				"- {name: l4, maxNodes: 2}\n";
+static const char good[] = HEAD
+	"pools:\n"
+	"- name: a100-spot\n"
+	"  nodeLabels: {pool: spot}\n"
+	"  taints: [{key: gpu, value: 'yes', effect: NoSchedule}]\n"
+	"  allocatable: {cpu: 64, memory: 512Gi, nvidia.com/gpu: 8}\n"
+	"  minNodes: 1\n"
+	"  maxNodes: 4\n"
+	"  provisioningDelay: 90s\n"
+	"  refusals: [{from: 1h, until: 2h}]\n"
+	"  repairs: [{from: 1h, until: 2h}, {from: 3h, until: 4h, nodes: 2}]\n"
+	"  interruptionsPerHour: 0.5\n"
+	"- {name: l4, maxNodes: 2}\n";
 
 static int read_pools(const char *text, size_t size, struct arena *arena,
 		      struct node_pools *ret_pools, struct err *err)
@@ -57,6 +59,9 @@ static void test_members(void **state)
 	assert_int_equal(pool->provision_ms, 90000);
 	assert_int_equal(pool->refusals[0].from_ms, 3600000);
 	assert_int_equal(pool->refusals[0].until_ms, 7200000);
+	assert_int_equal(pool->repairs[0].nodes, 1);
+	assert_int_equal(pool->repairs[1].nodes, 2);
+	assert_int_equal(pool->repairs[1].from_ms, 3 * 3600000);
 	assert_int_equal(pool->life_ms, 7200000);
 	pool = &pools.at[1];
 	assert_int_equal(pool->node.allocatable.count, 0);
@@ -170,7 +175,7 @@ static void test_a_path_changes_a_copy(void **state)
 	assert_int_equal(cluster_set_decode_pools(copy, &arena, &pools, &err), -1);
 	assert_string_equal(
 		err.text,
-		"pools[0].cpus: is not a member of a pool; it has name, nodeLabels, taints, allocatable, minNodes, maxNodes, provisioningDelay, refusals, interruptionsPerHour");
+		"pools[0].cpus: is not a member of a pool; it has name, nodeLabels, taints, allocatable, minNodes, maxNodes, provisioningDelay, refusals, repairs, interruptionsPerHour");
 	cluster_set_free(copy);
 	cluster_set_free(set);
 }

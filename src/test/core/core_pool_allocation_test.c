@@ -476,6 +476,14 @@ static void test_terms_have_the_limit_of_nodes_under_repair(void **state)
 	scene.pool.repair_nodes = 3;
 	assert_string_equal(terms(allocate(), 1)->grants[0].repair_pool, scene.pool.name);
 	assert_int_equal(terms(allocate(), 1)->grants[0].repair_nodes, 3);
+	/* Of the Nodes that workers use; the larger counts. */
+	add_worker(1, 0, "n2", SHARE_BUSY);
+	add_worker(0, 0, "n2", SHARE_BUSY);
+	scene.pool.has_repair_percent = true;
+	scene.pool.repair_percent = 50;
+	assert_int_equal(terms(allocate(), 1)->grants[0].repair_nodes, 3);
+	scene.pool.has_repair_nodes = false;
+	assert_int_equal(terms(allocate(), 1)->grants[0].repair_nodes, 1);
 }
 
 /* A template without the pool's nodeSelector: its Pods are on the pool's Nodes, so the group draws from it. */

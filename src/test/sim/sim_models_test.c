@@ -222,7 +222,7 @@ static void clusters_share_a_stock(void **state)
 
 static void refusals_delay_nodes(void **state)
 {
-	static const struct node_pool_refusal refusal = { 0, 300 * SECOND };
+	static const struct node_pool_window refusal = { .until_ms = 300 * SECOND };
 	struct sim_case c;
 	struct node_pool pool;
 	struct sim_result *result;
@@ -238,6 +238,52 @@ static void refusals_delay_nodes(void **state)
 	result = run(&c);
 	assert_int_equal(result->finished, 1);
 	assert_in_range(result->waits[0].wait_ms, 384 * SECOND, 390 * SECOND);
+	sim_case_done(&c);
+}
+
+/* Three of six Nodes have a sign from 100 s on; each has a worker in use for 1,000 s. */
+static struct sim_result *run_repairs(struct sim_case *c, int64_t until_ms, bool deletes,
+				      int64_t at_once)
+{
+	const struct node_pool_window repair = { 100 * SECOND, until_ms, 3 };
+	const struct node_pool pool = { .node = { .name = "sick" },
+					.min_nodes = 6,
+					.max_nodes = 6,
+					.repairs = &repair,
+					.repair_count = 1 };
+
+	init_group(c, 1, 3, 6);
+	c->settings.repair_deletes = deletes;
+	c->settings.repair_deadline_seconds = 30;
+	c->settings.repair_fleet_max_unavailable = at_once;
+	set_pool(c, &pool);
+	sim_case_add(c, 0, 1000 * SECOND, 3, sim_case_bundles(c, GPU, GPU, 1), 1);
+	return run(c);
+}
+
+static void repairs_move_work_by_one_node(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	result = run_repairs(&c, 5000 * SECOND, true, 1);
+	assert_int_equal(result->restarted, 3);
+	assert_int_equal(result->finished, 3);
+	/* One that ends, beside its replacement and that of the next one. */
+	assert_int_equal(result->groups[0].peak_workers, 5);
+	sim_case_done(&c);
+	/* Without repair.deletes the work ends by itself. */
+	result = run_repairs(&c, 5000 * SECOND, false, 1);
+	assert_int_equal(result->restarted, 0);
+	assert_int_equal(result->groups[0].peak_workers, 4);
+	sim_case_done(&c);
+	/* A sign that does not last, and a fleet that allows none. */
+	result = run_repairs(&c, 110 * SECOND, true, 1);
+	assert_int_equal(result->groups[0].peak_workers, 3);
+	sim_case_done(&c);
+	result = run_repairs(&c, 5000 * SECOND, true, 0);
+	assert_int_equal(result->groups[0].peak_workers, 3);
 	sim_case_done(&c);
 }
 
@@ -460,6 +506,7 @@ int main(void)
 		cmocka_unit_test(processes_start_once),
 		cmocka_unit_test(clusters_share_a_stock),
 		cmocka_unit_test(refusals_delay_nodes),
+		cmocka_unit_test(repairs_move_work_by_one_node),
 		cmocka_unit_test(interrupted_work_runs_again),
 		cmocka_unit_test(an_interruption_takes_a_whole_node),
 		cmocka_unit_test(requested_resources_keep_workers),

@@ -231,6 +231,10 @@ static const struct field repair_fields[] = {
 	       .has = FIELD_HAS(POOL, has_repair_nodes),
 	       .description = "At most so many Nodes with workers of the pool are emptied at once, "
 			      "beside the limits of the cluster and of the fleet; 0: none."),
+	NUMBER(POOL, repair_percent, "maxUnavailablePercent", 0, 100,
+	       .has = FIELD_HAS(POOL, has_repair_percent),
+	       .description =
+		       "The same, of the Nodes with workers of the pool. The larger counts."),
 	FIELD_NAMES(NULL),
 };
 

@@ -68,8 +68,9 @@ struct gpu_pool {
 	int64_t reserve_at_most_seconds; /* reserve.atMostSeconds; 0: no bound */
 	bool keeps_protected;            /* reclaim.keepDoNotDisrupt */
 	bool kueue_outside;
-	bool has_repair_nodes; /* repair.maxUnavailable; else no limit */
-	int64_t repair_nodes;
+	/* repair.maxUnavailable and maxUnavailablePercent, the larger counts; without both no limit. */
+	bool has_repair_nodes, has_repair_percent;
+	int64_t repair_nodes, repair_percent;
 	/* Invalid values, with their fields. A pool with problems grants nothing and ends nothing. */
 	struct strings problems;
 	const struct gpu_pool_status *status; /* NULL: none */

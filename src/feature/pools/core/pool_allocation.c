@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/int64.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/sort.h"
 #include "core/model/reason.h"
@@ -510,6 +511,30 @@ static bool is_drained_before(const struct pool_table *table, size_t worker)
 	       held->ends - held->since <= table->queues.at[queue].drain_after_ms;
 }
 
+/* Nodes with workers of the pool. */
+static int64_t used_nodes(const struct pool_table *table, struct arena *scratch)
+{
+	struct map nodes = MAP_IN(scratch);
+
+	VEC_EACH(const struct pool_worker *const, worker, &table->held)
+		VEC_EACH(const struct pool_pod, pod, &(*worker)->pods)
+			if (pod->pod && pod->pod->spec.node_name[0] != '\0')
+				map_set(&nodes, pod->pod->spec.node_name, (void *)(uintptr_t)pod);
+	return (int64_t)nodes.count;
+}
+
+static int64_t repair_nodes_of(const struct pool_table *table, struct arena *scratch)
+{
+	const struct gpu_pool *pool = table->pool;
+	int64_t nodes = pool->has_repair_nodes ? pool->repair_nodes : 0, by_percent = 0;
+
+	if (pool->has_repair_percent)
+		by_percent = used_nodes(table, scratch) * pool->repair_percent / 100;
+	else if (!pool->has_repair_nodes)
+		return -1;
+	return by_percent > nodes ? by_percent : nodes;
+}
+
 /* none: zeros, for members that ask for nothing. */
 static void make_share(const struct pool_allocation *allocation, size_t index, const int64_t *none,
 		       struct arena *arena)
@@ -526,10 +551,8 @@ static void make_share(const struct pool_allocation *allocation, size_t index, c
 	own->digest = hash_bytes(HASH_START, own->grants, groups * sizeof(*own->grants));
 	own->digest = hash_bytes(own->digest, &own->most, sizeof(own->most));
 	for (size_t p = 0; p < input->pool_count; p++) {
-		int64_t nodes = input->pools[p]->has_repair_nodes ? input->pools[p]->repair_nodes :
-								    -1;
-
-		own->digest = hash_bytes(own->digest, &nodes, sizeof(nodes));
+		own->digest = hash_bytes(own->digest, &allocation->tables->at[p].repair_nodes,
+					 sizeof(int64_t));
 	}
 	if (input->asks[index]->list.count > 0)
 		make_collects(allocation, index, arena);
@@ -619,6 +642,7 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 								.pasts = pasts,
 								.next = next_of_asks(input) });
 	for (size_t p = 0; p < input->pool_count; p++) {
+		tables->at[p].repair_nodes = repair_nodes_of(&tables->at[p], &scratch);
 		sum_queues(&tables->at[p], input->capacities[p], arena);
 		if (!input->held[p] && input->free && input->free->gpus[p] > 0)
 			find_no_room(&tables->at[p], input->capacities[p], arena);
@@ -957,10 +981,10 @@ static const struct pool_terms *make_terms(const struct pool_allocation *allocat
 		grant->replicas = spent ? 0 : allocation->shares[index].grants[g];
 		grant->collects = allocation->shares[index].collects &&
 				  allocation->shares[index].collects[g];
-		if (allocation->input->pools[pool]->has_repair_nodes) {
+		if (allocation->tables->at[pool].repair_nodes >= 0) {
 			grant->repair_pool =
 				arena_strdup(arena, allocation->input->pools[pool]->name);
-			grant->repair_nodes = allocation->input->pools[pool]->repair_nodes;
+			grant->repair_nodes = allocation->tables->at[pool].repair_nodes;
 		}
 		explain(allocation, pool, index,
 			first_waiting(&allocation->tables->at[pool],

@@ -44,6 +44,7 @@ struct pool_table {
 	QUEUE_STATUS *figures; /* by queue */
 	int64_t used;          /* of all queues, and outside */
 	int64_t granted;       /* not yet launched */
+	int64_t repair_nodes;  /* that may be repaired at once; -1: no limit */
 	time_ms next;          /* as of share_result, with what the pool itself does in time */
 	bool waits;            /* a unit has no grant */
 	size_t waiter;         /* a cluster with a unit that more GPUs would help; POOL_NONE */

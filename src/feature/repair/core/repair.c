@@ -7,6 +7,7 @@
 #include "core/model/reason.h"
 #include "core/nodes/node_match.h"
 #include "feature/repair/core/node_failures.h"
+#include "feature/repair/core/repair_limits.h"
 #include "feature/repair/core/repair_signal.h"
 
 const char *repair_state_name(enum repair_state state)
@@ -127,8 +128,6 @@ static int64_t pods_on(const struct placed *placed, const struct node *node, boo
 	*ret_repelled = true;
 	if (!found)
 		return 0;
-	while (found > placed->at && compare_name(node->name, found - 1) == 0)
-		found--;
 	for (; found < placed->at + placed->count && compare_name(node->name, found) == 0;
 	     found++) {
 		count++;
@@ -331,15 +330,23 @@ static void choose(const struct facts *facts, struct plan_repair *repair, int64_
 		arena_array(facts->arena, repair->nodes.count, sizeof(*candidates));
 	const struct name_set granted =
 		name_set_of_strings(facts->arena, &facts->snapshot->repair_grants);
+	struct repair_counts counts;
 	size_t count = 0;
+	int64_t chosen = 0;
 
+	repair_limits_find(repair, facts->snapshot, facts->arena);
+	repair_counts_init(&counts, facts->arena);
 	VEC_EACH(struct repair_node, node, &repair->nodes)
 		if (node->state == REPAIR_STATE_WAITS)
 			candidates[count++] = node;
 	sort_stable(candidates, count, sizeof(*candidates), compare_candidates);
-	for (size_t i = 0; i < count && (int64_t)i < limit; i++) {
+	for (size_t i = 0; i < count && chosen < limit; i++) {
 		struct repair_node *node = candidates[i];
 
+		if (!node->begun && !repair_counts_allow(&counts, node))
+			continue;
+		repair_counts_add(&counts, node);
+		chosen++;
 		node->asks = facts->snapshot->repair_grants_known && !node->begun &&
 			     !name_set_contains(&granted, node->node);
 		node->state = node->asks ? REPAIR_STATE_WAITS : REPAIR_STATE_BEGUN;

@@ -5,9 +5,9 @@
  *
  * - A sign that ends before Ray was notified undoes everything. One that does not last --repair-after-seconds does
  *   nothing.
- * - At most repair.maxUnavailable Nodes of the RayCluster are emptied at once: first those that have begun, by memory or by
+ * - At most repair.maxUnavailable Nodes of the RayCluster, and of each GPUPool, are emptied at once: first those that have begun, by memory or by
  *   work that Ray drains there, so also after a restart and without a new grant, then the longest. The next one begins when no worker of the group starts, so a sign on all Nodes empties one. A
- *   controller limits the Nodes of all its RayClusters as well (feature/repair/ctl/repair_grants.h).
+ *   controller limits the Nodes of all its RayClusters as well (repair_grants.h).
  * - A Node that still takes the Pods is not emptied: their replacement could be scheduled there, and be replaced in
  *   turn. Cordon or taint it.
  * - A tainted device is a sign for the workers that have it by a claim which does not tolerate the taint.
@@ -27,6 +27,12 @@ enum repair_state {
 	REPAIR_STATE_COUNT,
 };
 
+/* Of a GPUPool from which workers of a Node draw. */
+struct repair_limit {
+	const char *pool;
+	int64_t nodes;
+};
+
 /* A Node of the snapshot with a sign and workers of the RayCluster. */
 struct repair_node {
 	const char *node;
@@ -36,6 +42,8 @@ struct repair_node {
 	int64_t workers;
 	const struct name_set *pods; /* those with a tainted device; NULL: all there */
 	bool begun;                  /* the work moves already, by memory or by Ray; not printed */
+	const struct repair_limit *limits; /* not printed */
+	size_t limit_count;
 	bool asks; /* the RayCluster may begin, and waits for the limit of the fleet; not printed */
 };
 

@@ -12,8 +12,8 @@
 #include "ctl/watch/nodes.h"
 #include "ctl/watch/optional_watch.h"
 #include "feature/repair/codec/repair_json.h"
+#include "feature/repair/core/repair_grants.h"
 #include "feature/repair/core/repair_signal.h"
-#include "feature/repair/ctl/repair_grants.h"
 #include "feature/repair/ctl/worker_failures.h"
 #include "feature/repair/kube/drain_request_type.h"
 #include "kube/kube_path.h"
@@ -108,31 +108,9 @@ static int64_t used_nodes(const struct drainer *drainer)
 	return (int64_t)nodes.count;
 }
 
-static int64_t fleet_limit(const struct drainer *drainer)
-{
-	const struct settings *settings = &drainer->of.control->options->settings;
-	int64_t percent = settings->repair_fleet_max_unavailable_percent, nodes = 0;
-
-	if (percent > 0)
-		nodes = used_nodes(drainer) * percent / 100;
-	return nodes > settings->repair_fleet_max_unavailable ?
-		       nodes :
-		       settings->repair_fleet_max_unavailable;
-}
-
 static struct repaired *repaired_at(const struct drainer *drainer, size_t i)
 {
 	return drainer->of.clusters.map.entries[i].value;
-}
-
-/* Whether the decision can go on with a Node. */
-static bool may_begin(const struct drainer *drainer, const struct repaired *one)
-{
-	for (size_t i = 0; i < one->asks.count; i++)
-		if (one->asks.at[i].waits &&
-		    repair_grants_has(&drainer->grants, one->asks.at[i].node))
-			return true;
-	return false;
 }
 
 static void renew_grants(void *context)
@@ -142,18 +120,25 @@ static void renew_grants(void *context)
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	size_t count = drainer->of.clusters.map.count, asks = 0;
 	const struct repair_asks **all = arena_array(&scratch, count, sizeof(struct repair_asks *));
-	int64_t deadline_ms = control->options->settings.repair_deadline_seconds * MS_PER_SECOND;
+	const struct settings *settings = &control->options->settings;
+	int64_t limit = 0;
 
 	drainer->grant_timer_runs = false;
 	for (size_t i = 0; i < count; i++) {
 		all[i] = &repaired_at(drainer, i)->asks;
 		asks += all[i]->count;
 	}
-	(void)repair_grants_renew(&drainer->grants, all, count, asks > 0 ? fleet_limit(drainer) : 0,
-				  deadline_ms + REPAIR_GRANT_EXTRA_MS,
+	if (asks > 0)
+		limit = repair_fleet_limit(settings,
+					   settings->repair_fleet_max_unavailable_percent > 0 ?
+						   used_nodes(drainer) :
+						   0);
+	(void)repair_grants_renew(&drainer->grants, all, count, limit,
+				  settings->repair_deadline_seconds * MS_PER_SECOND +
+					  REPAIR_GRANT_EXTRA_MS,
 				  loop_monotonic_ms(control->loop));
 	for (size_t i = 0; i < count; i++)
-		if (may_begin(drainer, repaired_at(drainer, i)))
+		if (repair_grants_may_begin(&drainer->grants, all[i]))
 			(void)control_wake(control, repaired_at(drainer, i)->of.namespace_,
 					   repaired_at(drainer, i)->of.name);
 	if (asks == 0 && drainer->grants.granted.count == 0)
@@ -176,15 +161,10 @@ static void observe_grants(const struct drainer *drainer, const struct ray_clust
 {
 	const struct repaired *one =
 		cluster_map_get(&drainer->of.clusters, cluster->namespace_, cluster->name);
-	VEC(const char *) names = { .at = NULL };
 
 	snapshot->repair_grants_known = drainer->grant_timer != NULL;
-	if (!one)
-		return;
-	for (size_t i = 0; i < one->asks.count; i++)
-		if (repair_grants_has(&drainer->grants, one->asks.at[i].node))
-			VEC_PUSH(arena, &names, arena_strdup(arena, one->asks.at[i].node));
-	snapshot->repair_grants = (struct strings){ names.at, names.count };
+	if (one)
+		snapshot->repair_grants = repair_grants_of(&drainer->grants, &one->asks, arena);
 }
 
 /* ---- failed workers ---- */
@@ -468,7 +448,7 @@ static void decided(void *self, const struct pass_decision *decision)
 			repaired->nodes[node->state]++;
 			repaired->workers[node->state] += node->workers;
 		}
-	repair_asks_set(&repaired->asks, repair, decision->snapshot);
+	repair_asks_set(&repaired->asks, repair);
 	if (repaired->asks.count > 0)
 		asked(drainer);
 }

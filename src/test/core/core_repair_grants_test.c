@@ -1,9 +1,9 @@
-/* feature/repair/ctl/repair_grants: the limit of Nodes under repair over all RayClusters. */
-#include "feature/repair/ctl/repair_grants.h"
+/* feature/repair/core/repair_grants: the limit of Nodes under repair over all RayClusters. */
+#include "feature/repair/core/repair_grants.h"
 
 #include "core/model/pool.h"
 #include "core/model/snapshot.h"
-#include "feature/repair/core/repair.h"
+#include "feature/repair/core/repair_limits.h"
 #include "test/support/support.h"
 
 #define COUNT_MS 1000
@@ -49,7 +49,8 @@ static void ask(struct repair_asks *asks, const char *names)
 				 .asks = !begun,
 			 }));
 	}
-	repair_asks_set(asks, &repair, &snapshot);
+	repair_limits_find(&repair, &snapshot, &arena);
+	repair_asks_set(asks, &repair);
 }
 
 static size_t renew(int64_t limit, int64_t now_ms)
@@ -93,7 +94,7 @@ static void test_a_node_that_is_empty_lets_the_next_begin(void **state)
 	assert_int_equal(renew(1, 0), 1);
 	ask(&a, "A");
 	assert_int_equal(renew(1, 10), 0);
-	repair_asks_set(&a, NULL, &snapshot);
+	repair_asks_set(&a, NULL);
 	assert_int_equal(renew(1, 20), 1);
 	assert_granted("b");
 }
@@ -105,7 +106,7 @@ static void test_a_node_of_two_ray_clusters_counts_once(void **state)
 	ask(&b, "a");
 	assert_int_equal(renew(2, 0), 2);
 	assert_granted("ac");
-	repair_asks_set(&b, NULL, &snapshot);
+	repair_asks_set(&b, NULL);
 	assert_int_equal(renew(2, 10), 0);
 	assert_granted("ac");
 }

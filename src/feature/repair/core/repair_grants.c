@@ -1,0 +1,177 @@
+#include "feature/repair/core/repair_grants.h"
+
+#include <string.h>
+
+#include "base/sort.h"
+#include "feature/repair/core/repair_limits.h"
+
+struct grant {
+	const char *node; /* of the map */
+	int64_t since_ms; /* monotonic */
+	bool asked;
+};
+
+/* ---- asks ---- */
+
+void repair_asks_done(struct repair_asks *asks)
+{
+	arena_done(&asks->arena);
+	*asks = (struct repair_asks){ .at = NULL };
+}
+
+static void copy(const struct repair_node *node, struct arena *arena, struct repair_node *ret_ask)
+{
+	struct repair_limit *limits = ARENA_COPY(arena, node->limits, node->limit_count);
+
+	for (size_t i = 0; i < node->limit_count; i++)
+		limits[i].pool = arena_strdup(arena, limits[i].pool);
+	*ret_ask = (struct repair_node){ .node = arena_strdup(arena, node->node),
+					 .since = node->since,
+					 .asks = node->asks,
+					 .begun = node->begun || node->state == REPAIR_STATE_BEGUN,
+					 .limits = limits,
+					 .limit_count = node->limit_count };
+}
+
+void repair_asks_set(struct repair_asks *asks, const struct plan_repair *repair)
+{
+	repair_asks_done(asks);
+	if (!repair)
+		return;
+	asks->at = arena_array(&asks->arena, repair->nodes.count, sizeof(*asks->at));
+	VEC_EACH(const struct repair_node, node, &repair->nodes)
+		if (node->asks || node->state == REPAIR_STATE_BEGUN)
+			copy(node, &asks->arena, &asks->at[asks->count++]);
+}
+
+/* ---- grants ---- */
+
+static int compare_asks(const void *left, const void *right)
+{
+	const struct repair_node *a = *(const struct repair_node *const *)left;
+	const struct repair_node *b = *(const struct repair_node *const *)right;
+
+	if (a->begun != b->begun)
+		return a->begun ? -1 : 1;
+	if (a->since != b->since)
+		return a->since < b->since ? -1 : 1;
+	return strcmp(a->node, b->node);
+}
+
+static bool is_counted(const struct grant *grant, int64_t count_ms, int64_t now_ms)
+{
+	return now_ms - grant->since_ms < count_ms;
+}
+
+/* Those that are not granted; notes the others. */
+static size_t collect(const struct repair_grants *grants, const struct repair_asks *const *all,
+		      size_t count, int64_t count_ms, int64_t now_ms,
+		      const struct repair_node **waiting, struct repair_counts *counts)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = 0; k < all[i]->count; k++) {
+			struct grant *grant = map_get(&grants->granted, all[i]->at[k].node);
+
+			if (!grant) {
+				waiting[found++] = &all[i]->at[k];
+				continue;
+			}
+			grant->asked = true;
+			if (is_counted(grant, count_ms, now_ms))
+				repair_counts_add(counts, &all[i]->at[k]);
+		}
+	}
+	return found;
+}
+
+/* Returns how many of the rest count. */
+static int64_t give_back(struct repair_grants *grants, int64_t count_ms, int64_t now_ms)
+{
+	int64_t counted = 0;
+
+	for (size_t i = grants->granted.count; i > 0; i--) {
+		struct grant *grant = grants->granted.entries[i - 1].value;
+
+		if (!grant->asked) {
+			map_drop(&grants->granted, grant->node, NULL);
+			continue;
+		}
+		grant->asked = false;
+		counted += is_counted(grant, count_ms, now_ms);
+	}
+	return counted;
+}
+
+size_t repair_grants_renew(struct repair_grants *grants, const struct repair_asks *const *all,
+			   size_t count, int64_t limit, int64_t count_ms, int64_t now_ms)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct repair_counts counts;
+	size_t total = 0, found, granted = 0;
+	const struct repair_node **waiting;
+	int64_t counted;
+
+	repair_counts_init(&counts, &scratch);
+	for (size_t i = 0; i < count; i++)
+		total += all[i]->count;
+	waiting = arena_array(&scratch, total, sizeof(struct repair_node *));
+	found = collect(grants, all, count, count_ms, now_ms, waiting, &counts);
+	counted = give_back(grants, count_ms, now_ms);
+	sort_stable(waiting, found, sizeof(struct repair_node *), compare_asks);
+	for (size_t i = 0; i < found && counted < limit; i++) {
+		struct grant *grant;
+
+		bool others = map_get(&grants->granted, waiting[i]->node) != NULL;
+
+		if (!others && !repair_counts_allow(&counts, waiting[i]))
+			continue;
+		repair_counts_add(&counts, waiting[i]);
+		if (others) /* for another RayCluster */
+			continue;
+		grant = map_make(&grants->granted, waiting[i]->node, sizeof(*grant));
+		grant->since_ms = now_ms;
+		counted++;
+		granted++;
+	}
+	return granted;
+}
+
+bool repair_grants_has(const struct repair_grants *grants, const char *node)
+{
+	return map_get(&grants->granted, node) != NULL;
+}
+
+int64_t repair_fleet_limit(const struct settings *settings, int64_t used_nodes)
+{
+	int64_t by_percent = used_nodes * settings->repair_fleet_max_unavailable_percent / 100;
+
+	return by_percent > settings->repair_fleet_max_unavailable ?
+		       by_percent :
+		       settings->repair_fleet_max_unavailable;
+}
+
+struct strings repair_grants_of(const struct repair_grants *grants, const struct repair_asks *asks,
+				struct arena *arena)
+{
+	VEC(const char *) names = { .at = NULL };
+
+	for (size_t i = 0; i < asks->count; i++)
+		if (repair_grants_has(grants, asks->at[i].node))
+			VEC_PUSH(arena, &names, arena_strdup(arena, asks->at[i].node));
+	return (struct strings){ names.at, names.count };
+}
+
+bool repair_grants_may_begin(const struct repair_grants *grants, const struct repair_asks *asks)
+{
+	for (size_t i = 0; i < asks->count; i++)
+		if (asks->at[i].asks && repair_grants_has(grants, asks->at[i].node))
+			return true;
+	return false;
+}
+
+void repair_grants_done(struct repair_grants *grants)
+{
+	map_drop_all(&grants->granted, NULL);
+}

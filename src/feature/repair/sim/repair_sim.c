@@ -1,0 +1,78 @@
+#include "feature/repair/sim/repair_sim.h"
+
+#include "base/map.h"
+#include "feature/repair/core/repair_grants.h"
+#include "sim/pass_time.h"
+
+struct sim_repairs {
+	struct repair_grants grants;
+	struct repair_asks *asks; /* by RayCluster */
+	const struct repair_asks **all;
+};
+
+static struct sim_repairs *repairs_of(struct sim_world *world)
+{
+	struct sim_repairs *repairs = world->repairs;
+
+	if (repairs)
+		return repairs;
+	world->repairs = repairs = ARENA_NEW(world->arena, struct sim_repairs);
+	repairs->asks = arena_array(world->arena, world->ray_count, sizeof(*repairs->asks));
+	repairs->all =
+		arena_array(world->arena, world->ray_count, sizeof(const struct repair_asks *));
+	for (size_t r = 0; r < world->ray_count; r++)
+		repairs->all[r] = &repairs->asks[r];
+	return repairs;
+}
+
+static void observe(const struct sim_ray *ray, struct arena *arena, struct snapshot *snapshot)
+{
+	const struct sim_repairs *repairs = repairs_of(ray->world);
+
+	snapshot->repair_grants_known = true;
+	snapshot->repair_grants =
+		repair_grants_of(&repairs->grants, &repairs->asks[ray->number], arena);
+}
+
+static int64_t used_nodes(struct sim_world *world)
+{
+	struct map nodes = MAP_IN(&world->pass_arena);
+
+	for (size_t r = 0; r < world->ray_count; r++)
+		VEC_EACH(struct sim_worker *const, worker, &world->rays[r].workers)
+			if ((*worker)->type > 0 && (*worker)->pod.spec.node_name[0] != '\0')
+				map_set(&nodes, (*worker)->pod.spec.node_name, *worker);
+	return (int64_t)nodes.count;
+}
+
+static bool decided(struct sim_ray *ray, const struct plan *plan)
+{
+	struct sim_world *world = ray->world;
+	struct sim_repairs *repairs = repairs_of(world);
+	int64_t count_ms =
+		ray->settings.repair_deadline_seconds * MS_PER_SECOND + REPAIR_GRANT_EXTRA_MS;
+
+	if (!plan->repair && repairs->asks[ray->number].count == 0)
+		return false;
+	repair_asks_set(&repairs->asks[ray->number], plan->repair);
+	(void)repair_grants_renew(&repairs->grants, repairs->all, world->ray_count,
+				  repair_fleet_limit(&ray->settings, used_nodes(world)), count_ms,
+				  world->now_ms);
+	for (size_t r = 0; r < world->ray_count; r++)
+		if (r != ray->number && repair_grants_may_begin(&repairs->grants, repairs->all[r]))
+			pass_time_changed(&world->rays[r]);
+	return repair_grants_may_begin(&repairs->grants, &repairs->asks[ray->number]);
+}
+
+static void done(struct sim_world *world)
+{
+	struct sim_repairs *repairs = world->repairs;
+
+	if (!repairs)
+		return;
+	for (size_t r = 0; r < world->ray_count; r++)
+		repair_asks_done(&repairs->asks[r]);
+	repair_grants_done(&repairs->grants);
+}
+
+const struct sim_repairing repair_sim = { observe, decided, done };
