@@ -48,6 +48,7 @@ RESOURCES: Dict[str, Tuple[str, str, bool]] = {
     "validatingwebhookconfigurations": ("apis/admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", False),
     "deviceclasses": ("apis/resource.k8s.io/v1", "DeviceClass", False),
     "resourceslices": ("apis/resource.k8s.io/v1", "ResourceSlice", False),
+    "devicetaintrules": ("apis/resource.k8s.io/v1alpha3", "DeviceTaintRule", False),
     "resourceclaims": ("apis/resource.k8s.io/v1", "ResourceClaim", True),
     "resourceclaimtemplates": ("apis/resource.k8s.io/v1", "ResourceClaimTemplate", True),
     "rayclusters": ("apis/ray.io/v1", "RayCluster", True),

@@ -25,6 +25,8 @@ or {"error": text}. Commands (``do``):
     tune      run ``trials`` of Ray Tune, each a placement group of ``gpus`` bundles of one GPU, for ``takes`` seconds; how many ended
     deploy    an application ``name`` of Ray Serve with one deployment ``Model``, as ``options`` say; it is not waited for
     call      the Pods in which ``count`` requests to ``name`` at once are answered
+    load      call ``name`` four times at once, again and again, until ``loaded``
+    loaded    end it; the Pods that answered, the errors, and how many were answered
     running   how many replicas of ``name`` run
     undeploy  end all of Ray Serve
     end       end the program
@@ -77,6 +79,8 @@ class Program:
         self._tasks: Dict[str, List[Any]] = {}
         self._groups: Dict[str, Any] = {}
         self._run: Optional[Future] = None
+        self._load: Optional[Future] = None
+        self._loads = True
         self.ended = False
 
     def actors(self, name: str, count: int, options: Dict[str, Any]) -> None:
@@ -251,6 +255,28 @@ class Program:
         handle = serve.get_app_handle(name)
         answers = [handle.remote() for _ in range(count)]
         return sorted(answer.result(timeout_s=150) for answer in answers)
+
+    def load(self, name: str) -> None:
+        self._load = ThreadPoolExecutor(1).submit(self._calls, name)
+
+    def _calls(self, name: str) -> Dict[str, Any]:
+        from ray import serve
+
+        handle = serve.get_app_handle(name)
+        pods, errors, answered = set(), [], 0
+        while self._loads:
+            for answer in [handle.remote() for _ in range(4)]:
+                try:
+                    pods.add(answer.result(timeout_s=60))
+                    answered += 1
+                except Exception as error:
+                    errors.append(repr(error))
+        return {"pods": sorted(pods), "errors": errors, "answered": answered}
+
+    def loaded(self) -> Dict[str, Any]:
+        self._loads = False
+        assert self._load
+        return self._load.result()
 
     def running(self, name: str) -> int:
         from ray import serve

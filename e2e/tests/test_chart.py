@@ -566,7 +566,7 @@ def test_claims_are_read_where_a_value_says_so(helm):
 
     namespaced = {(verb, "resource.k8s.io", plural) for verb in ("list", "watch") for plural in ("resourceclaims", "resourceclaimtemplates")}
     assert rights({"watchNamespace": "team-a"}) == namespaced
-    assert rights({}) == namespaced | {(verb, "resource.k8s.io", plural) for verb in ("list", "watch") for plural in ("deviceclasses", "resourceslices")}
+    assert rights({}) == namespaced | {(verb, "resource.k8s.io", plural) for verb in ("list", "watch") for plural in ("deviceclasses", "resourceslices", "devicetaintrules")}
     assert rights({"deviceClaims": False}) == set()
     assert "deviceClaims" in refused(helm, {"deviceClaims": "yes"})
 

@@ -32,7 +32,7 @@ BENCH_ARGS = [
 ]
 EARLIER = paths.MANIFESTS / "chart-0.1.0-first.yaml"
 
-CLAIMS = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
+CLAIMS = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices", "devicetaintrules")
 
 # Rights that the scenario of this file need not use, and who uses them.
 OTHER_USES: Dict[Right, str] = {

@@ -255,7 +255,7 @@ def test_a_group_that_claims_starts_from_zero(dra, scenario, namespace, controll
 def device_reader(api_server, namespace):
     """The controller may read slices and classes, which have no namespace, until the test ends."""
     rbac, name = "rbac.authorization.k8s.io", f"devices-for-{namespace}"
-    rules = [{"apiGroups": ["resource.k8s.io"], "resources": ["resourceslices", "deviceclasses"], "verbs": ["list", "watch"]}]
+    rules = [{"apiGroups": ["resource.k8s.io"], "resources": ["resourceslices", "deviceclasses", "devicetaintrules"], "verbs": ["list", "watch"]}]
     subjects = [{"kind": "ServiceAccount", "name": "rayscaler", "namespace": namespace}]
     reference = {"apiGroup": rbac, "kind": "ClusterRole", "name": name}
     meta = {"name": name}
@@ -264,6 +264,31 @@ def device_reader(api_server, namespace):
     yield
     for plural in ("clusterrolebindings", "clusterroles"):
         api_server.admin.of(plural).delete(name)
+
+
+def test_a_device_taint_rule_moves_the_work(dra, device_reader, scenario, namespace, controller, api_server):
+    """The rule is not in the ResourceSlice; the replacement gets the other device of the Node."""
+    may_read_claims(api_server, namespace)
+    dra.node("n1", gpus=2)
+    dra.template(namespace, "one-gpu", request("gpu"))
+    one = scenario(rm.cluster("tainted", [claiming_group("gpu-group", "one-gpu", maxReplicas=2)]))
+    control = controller(namespace, "--repair-after-seconds", "1")
+    rules = api_server.admin.of("devicetaintrules")
+    with one.program() as program:
+        program.actors(1, name="busy", num_gpus=1)
+        (old,) = program.ready("busy")
+        (device,) = dra.allocated(namespace)[old]
+        selector = {"driver": nvidia.GPU, "pool": "n1", "device": device.split("/")[1]}
+        taint = {"key": "gpu.nvidia.com/xid", "value": "79", "effect": "NoSchedule"}
+        rules.create({"metadata": {"name": "sick"}, "spec": {"deviceSelector": selector, "taint": taint}})
+        try:
+            control.wait_for("ScaleUpReplacement", f"device {selector['device']}: taint gpu.nvidia.com/xid=79", seconds=20)
+            wait_until(lambda: program.call("draining"), 60, "Ray to know")
+            found = dra.allocated(namespace)
+            assert found.pop(old) == [device] and list(found.values()) == [[f"n1/gpu-{1 - int(device[-1])}"]]
+        finally:
+            rules.delete("sick")
+        program.end()
 
 
 def test_a_claim_that_no_device_satisfies(dra, device_reader, scenario, namespace, controller, api_server, work_dir):

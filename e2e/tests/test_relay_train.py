@@ -1,4 +1,4 @@
-"""A spot notice with real Ray Train: a checkpoint before the Node ends, and the run continues."""
+"""A spot notice, and a sick GPU, with real Ray Train: a checkpoint before the Node ends, and the run continues."""
 
 import time
 
@@ -12,10 +12,10 @@ NOTICE, LEFT = 120, 20
 
 @pytest.fixture
 def gpu_nodes(api_server):
-    """Four Nodes with one GPU each; ``end(name)`` announces the end of one in LEFT seconds."""
+    """Eight Nodes with one GPU each; ``end(name)`` announces the end of one in LEFT seconds, ``sick(name)`` taints it."""
     nodes = api_server.admin.of("nodes")
     room = {"cpu": "8", "memory": "64Gi", "pods": "20", "nvidia.com/gpu": "1"}
-    names = [f"relay-{number}" for number in range(4)]
+    names = [f"relay-{number}" for number in range(8)]
 
     class Nodes:
         def make(self) -> None:
@@ -31,6 +31,9 @@ def gpu_nodes(api_server):
             key = "aws-node-termination-handler/spot-itn"
             nodes.patch_merge(name, {"spec": {"taints": [{"key": key, "effect": "NoSchedule", "timeAdded": text}]}})
             return added + NOTICE
+
+        def sick(self, name: str) -> None:
+            nodes.patch_merge(name, {"spec": {"taints": [{"key": "nvidia.com/gpu-xid-error", "effect": "NoSchedule"}]}})
 
     yield Nodes()
     for name in names:
@@ -82,3 +85,34 @@ def test_a_run_takes_a_checkpoint_before_its_node_ends(scenario, controller, api
     assert min(more()) > saved["step"]
     print(f"after the taint: ranks hear of it {heard:.1f} s, checkpoint {saved['at'] - begun:.1f} s, ", end="")
     print(f"deadline {deadline - begun:.1f} s, resumed {resumed[0]['at'] - begun:.1f} s")
+
+
+@pytest.mark.test_all
+def test_a_run_on_half_of_the_gpus_moves_from_a_sick_node(scenario, controller, api_server, namespace, gpu_nodes):
+    """4 of 8 GPUs: the replacement first, a checkpoint when Ray is notified, and the run goes on with 4 elsewhere."""
+    one = scenario(rm.cluster("train", [rm.gpu_group(maxReplicas=8)], idle_seconds=300))
+    gpu_nodes.make()
+    api_server.let_read_nodes(namespace)
+    controller(namespace, "--repair-after-seconds", "1", "--repair-deadline-seconds", str(LEFT), "--repair-deletes")
+    with one.program(prints=True) as program:
+        lines = lambda event: [x for x in ray_train_run.lines(program.directory) if x["event"] == event]  # noqa: E731
+        program.call("request", bundles=[{"GPU": 1}] * 4)
+        one.wait_joined(4)
+        program.call("request", bundles=[])
+        program.call("train", fewest=3, most=4)
+        wait_until(lambda: len(lines("step")) > 9, 150, "the run to begin", 0.2)
+        first, before = one.worker_pods()[0], set(one.workers())
+        sick = first["metadata"]["name"]
+        one.recorder.excuse(sick)
+        gpu_nodes.sick(first["spec"]["nodeName"])
+        wait_until(lambda: len(lines("checkpoint")) == 4, 60, "the checkpoint", 0.2)
+        assert set(one.workers()) > before, "the replacement is there before Ray is notified"
+        resumed = wait_until(lambda: lines("begins")[4:], 120, "the run to go on", 0.2)
+        more = lambda: [x["step"] for x in lines("step") if x["at"] > resumed[-1]["at"]]  # noqa: E731
+        wait_until(lambda: len(more()) > 5, 60, "more steps", 0.2)
+        assert program.call("trained", 60)["step"] > 0
+        program.end()
+    saved = lines("checkpoint")[0]
+    assert {x["from"] for x in lines("begins")[4:]} == {saved["step"]}, "at most one checkpoint is lost"
+    assert sick not in {x["pod"] for x in lines("begins")[4:]}
+    assert saved["at"] < lines("preemption")[0]["deadline_ms"] / 1000

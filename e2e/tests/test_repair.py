@@ -29,6 +29,9 @@ def drain_requests(api_server, namespace):
             kind = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "DrainRequest", "metadata": {"name": name}}
             objects.create({**kind, "spec": {"nodeName": node, "reason": "double bit error"}})
 
+        def withdraw(self, name: str) -> None:
+            objects.delete(name)
+
         def conditions(self, name: str) -> Any:
             return objects.get(name).get("status", {}).get("conditions")
 
@@ -122,6 +125,71 @@ def test_a_sign_that_ends_before_it_acts_or_after_the_drain(shared, controller, 
         gpu_nodes.change(node, taints=[])
         hold(lambda: old in one.workers() and not one.workers_to_delete(), 10, "nobody ends the worker after the deadline")
         assert program.call("alive", name="busy") == [old]
+        program.end()
+
+
+def test_a_drain_request_that_is_withdrawn(shared, controller, api_server, drain_requests, gpu_nodes):
+    """Before Ray is notified the replacement ends as idle; afterwards nobody ends the worker at its deadline."""
+    gpu_nodes.make()
+    one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=IDLE)
+    api_server.let_read_nodes(one.namespace)
+    drain_requests.let(one.namespace)
+    control = controller(one.namespace, "--repair-drain-requests", "--repair-deadline-seconds", "5", "--repair-deletes")
+    with one.program() as program:
+        program.actors(1, name="busy", num_gpus=1)
+        (old,) = program.ready("busy")
+        wait_until(lambda: not one.witness.fresh()["pending"], 20, "nothing to be pending")
+        node = one.worker_pods()[0]["spec"]["nodeName"]
+        gpu_nodes.change(node, unschedulable=True)
+        drain_requests.create("drain-1", node)
+        control.wait_for("ScaleUpReplacement", f"Node {node} is to be repaired", seconds=20)
+        drain_requests.withdraw("drain-1")
+        wait_until(lambda: one.workers() == [old] and one.replicas() == 1, 60, "the replacement to end as idle")
+        assert program.call("draining") == {}
+        drain_requests.create("drain-2", node)
+        wait_until(lambda: program.call("draining"), 60, "Ray to know", 0.05)
+        drain_requests.withdraw("drain-2")
+        hold(lambda: old in one.workers() and not one.workers_to_delete(), 8, "nobody ends the worker after the deadline")
+        assert program.call("alive", name="busy") == [old]
+        program.end()
+
+
+def test_a_false_sign_on_all_used_nodes_drains_one(shared, controller, api_server, gpu_nodes):
+    gpu_nodes.make(4)
+    one = shared([rm.gpu_group(maxReplicas=4)], idle_seconds=IDLE)
+    api_server.let_read_nodes(one.namespace)
+    control = controller(one.namespace, "--repair-after-seconds", "1")
+    with one.program() as program:
+        program.actors(2, name="busy", num_gpus=1)
+        old = program.ready("busy")
+        wait_until(lambda: not one.witness.fresh()["pending"], 20, "nothing to be pending")
+        for pod in one.worker_pods():
+            gpu_nodes.change(pod["spec"]["nodeName"], taints=[TAINT])
+        wait_until(lambda: program.call("draining"), 60, "Ray to know of one")
+        hold(lambda: len(program.call("draining")) == 1 and one.replicas() == 3, 4, "the other Node waits")
+        control.wait_for("RepairWaits", "repair.maxUnavailable")
+        assert program.call("alive", name="busy") == old
+        program.end()
+
+
+def test_serve_moves_without_a_failed_request(shared, controller, api_server, gpu_nodes):
+    pytest.importorskip("starlette", reason="Ray Serve's packages are not installed")
+    gpu_nodes.make()
+    one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=IDLE)
+    api_server.let_read_nodes(one.namespace)
+    controller(one.namespace, "--repair-after-seconds", "1", "--repair-deadline-seconds", "120")
+    with one.program() as program:
+        program.call("deploy", name="model", options={"num_replicas": 1, "ray_actor_options": {"num_cpus": 0.1, "num_gpus": 1}})
+        one.wait_joined(1)
+        wait_until(lambda: program.call("running", name="model") == 1, 60, "the replica to run")
+        program.call("load", name="model")
+        (old,) = one.workers()
+        gpu_nodes.change(one.worker_pods()[0]["spec"]["nodeName"], taints=[TAINT])
+        wait_until(lambda: one.workers() and old not in one.workers(), 120, "the replacement alone")
+        (new,) = one.workers()
+        load = program.call("loaded", 90)
+        assert load["errors"] == [] and set(load["pods"]) == {old, new}
+        program.call("undeploy")
         program.end()
 
 

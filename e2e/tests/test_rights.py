@@ -73,7 +73,7 @@ CONTROLLER: Dict[Right, Lack] = {
     **{
         (verb, "resource.k8s.io", plural): Lack()
         for verb in ("list", "watch")
-        for plural in ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
+        for plural in ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices", "devicetaintrules")
     },
     # Only beside a GPUPool.
     ("list", "", "namespaces"): Lack(),

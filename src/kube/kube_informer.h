@@ -37,7 +37,7 @@ struct kube_type {
 	const char *kind;        /* "Pod" */
 	const char *plural;      /* "pods" */
 	const char *group;       /* "" is the core group */
-	const char *versions[3]; /* the first that is served is used; ends with NULL */
+	const char *versions[4]; /* the first that is served is used; ends with NULL */
 	const char *install;     /* the fix when the server does not know it; "" built in */
 	size_t object_size;
 	/* Memory that the program keeps of one object beside it, such as the state of a cluster, as far as it

@@ -164,6 +164,8 @@ MUTANTS = [
     Mutant(GATE, "for (", "UNCOUNTED_FOR(", "make lint-banned", "uncounted loop"),
     # ---- reports of others (docs/internals/reports.md), in its order
     Mutant("src/feature/repair/core/node_failures.c", "2 * most.count <= count", "most.count > count", GOLDEN, "FAILED"),
+    Mutant("src/feature/repair/core/node_failures.c", "worker->registered && worker->pod", "worker->pod", GOLDEN, "FAILED"),
+    Mutant("src/feature/device_claims/core/device_free.c", "key < 8 &&", "key < 7 &&", GOLDEN, "FAILED"),
     Mutant("src/feature/repair/core/repair.c", "_known && !node->begun &&", "_known &&", GOLDEN, "FAILED"),
     Mutant("src/core/decide/disruption_replace.c", "in_use + drained);", "in_use + 0 * drained);", GOLDEN, "FAILED"),
     Mutant("src/core/report/possible.c", ".reason = REASON_WAITS_FOR_PLACEMENT_GROUP,", ".reason = REASON_NONE,", GOLDEN, "FAILED"),

@@ -18,6 +18,7 @@ KINDS: Dict[str, Row] = {
     "ResourceClaimTemplate": ["ResourceClaimTemplate-large", "ResourceClaimTemplate-many", "ResourceClaimTemplate-fast", "claim-texts", "claim-groups"],
     "ResourceSlice": ["dra-slices", "dra-counters"],
     "DeviceClass": ADMINISTRATORS,
+    "DeviceTaintRule": ADMINISTRATORS,
     "GPUPool": ADMINISTRATORS,
     "DrainRequest": ADMINISTRATORS,
     "Namespace": ADMINISTRATORS,

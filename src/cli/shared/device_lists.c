@@ -16,6 +16,7 @@ static const struct {
 	[DEVICE_LIST_CLASSES] = { &kube_type_device_class, false },
 	[DEVICE_LIST_TEMPLATES] = { &kube_type_claim_template, true },
 	[DEVICE_LIST_CLAIMS] = { &kube_type_resource_claim, true },
+	[DEVICE_LIST_RULES] = { &kube_type_taint_rule, false },
 };
 
 struct reading {

@@ -147,10 +147,10 @@ static bool is_neighbour(const char *key)
 /* As an element of the snapshot's lists. A Namespace is not in there: its labels are. */
 static void write_other(const struct kube_type *type, const void *object, struct buf *buf)
 {
-	static const struct kube_type *const types[] = { &kube_type_resource_slice,
-							 &kube_type_device_class,
-							 &kube_type_claim_template,
-							 &kube_type_resource_claim };
+	static const struct kube_type *const types[] = {
+		&kube_type_resource_slice, &kube_type_device_class, &kube_type_claim_template,
+		&kube_type_resource_claim, &kube_type_taint_rule
+	};
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	const struct namespace *namespace = object;
 

@@ -124,7 +124,7 @@ static bool is_in_no_namespace(const struct kube_type *type)
 {
 	return type == &kube_type_node || type == &kube_type_namespace ||
 	       type == &kube_type_gpu_pool || type == &kube_type_resource_slice ||
-	       type == &kube_type_device_class;
+	       type == &kube_type_device_class || type == &kube_type_taint_rule;
 }
 
 static void print_cases(const char *namespace_, size_t part, size_t parts)

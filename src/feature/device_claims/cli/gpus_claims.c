@@ -16,6 +16,7 @@ static void read_devices(struct connection *connection, const struct device_tabl
 	    objects->slice_count == 0)
 		return;
 	(void)device_lists_read(connection, DEVICE_LIST_CLASSES, NULL, objects, arena);
+	(void)device_lists_read(connection, DEVICE_LIST_RULES, NULL, objects, arena);
 	ret_stocks->problem =
 		device_lists_read(connection, DEVICE_LIST_CLAIMS, NULL, objects, arena);
 	free = device_claims_attach(objects, devices, arena)->claims->devices;

@@ -12,6 +12,7 @@
 #define ASK struct device_ask
 #define CLAIM struct resource_claim
 #define TEMPLATE struct claim_template
+#define RULE struct device_taint_rule
 
 /* Four times those of the API server (resource/v1/types.go of 1.36), which refuses larger objects. */
 #define DEVICES_MAX 512
@@ -569,6 +570,35 @@ static const struct field resource_claim_fields[] = {
 	FIELD_END,
 };
 
+/* ---- DeviceTaintRule ---- */
+
+static const struct field rule_metadata_fields[] = {
+	FIELD_NAME(RULE, name, "name", .flags = FIELD_REQUIRED),
+	FIELD_TEXT(RULE, resource_version, "resourceVersion"),
+	FIELD_END,
+};
+
+static const struct field rule_selector_fields[] = {
+	FIELD_NAME(RULE, driver, "driver"),
+	FIELD_NAME(RULE, pool, "pool"),
+	FIELD_NAME(RULE, device, "device"),
+	FIELD_NAME(RULE, device_class, "deviceClassName"),
+	SELECTORS(RULE),
+	FIELD_END,
+};
+
+static const struct field rule_spec_fields[] = {
+	FIELD_OBJECT(rule_selector_fields, "deviceSelector", .has = FIELD_HAS(RULE, selects)),
+	FIELD_PART(RULE, taint, taint_fields, "taint"),
+	FIELD_END,
+};
+
+static const struct field taint_rule_fields[] = {
+	FIELD_OBJECT(rule_metadata_fields, "metadata", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(rule_spec_fields, "spec", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
 #define OBJECTS struct device_objects
 
 const struct field device_objects_fields[] = {
@@ -581,6 +611,8 @@ const struct field device_objects_fields[] = {
 		   "resourceClaimTemplates", .has = FIELD_HAS(OBJECTS, templates_known)),
 	FIELD_LIST(OBJECTS, claims, claim_count, resource_claim_fields, "resourceClaims",
 		   .has = FIELD_HAS(OBJECTS, claims_known)),
+	FIELD_LIST(OBJECTS, taint_rules, taint_rule_count, taint_rule_fields, "deviceTaintRules",
+		   .has = FIELD_HAS(OBJECTS, taint_rules_known)),
 	FIELD_END,
 };
 
@@ -601,6 +633,13 @@ int device_class_decode(const struct cJSON *json, const char *path, struct arena
 	return field_decode_object(json, path,
 				   FIELD_WHOLE(struct device_class, device_class_fields), arena,
 				   ret_class, err);
+}
+
+int taint_rule_decode(const struct cJSON *json, const char *path, struct arena *arena,
+		      struct device_taint_rule *ret_rule, struct err *err)
+{
+	return field_decode_object(json, path, FIELD_WHOLE(RULE, taint_rule_fields), arena,
+				   ret_rule, err);
 }
 
 /* Of an object that cannot be read only its names, the first of which is the name, and why, its first

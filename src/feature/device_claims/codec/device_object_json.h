@@ -1,4 +1,4 @@
-/* ResourceSlice, DeviceClass, ResourceClaimTemplate and ResourceClaim of resource.k8s.io/v1, JSON to
+/* ResourceSlice, DeviceClass, ResourceClaimTemplate, ResourceClaim and DeviceTaintRule of resource.k8s.io, JSON to
  * and from the structs of feature/device_claims/core/device_object.h. Results live in the arena, nothing points into the
  * tree. Writing is for the snapshot file only. */
 #ifndef FEATURE_DEVICE_CLAIMS_CODEC_DEVICE_OBJECT_JSON_H
@@ -28,6 +28,8 @@ int resource_slice_decode(const struct cJSON *json, const char *path, struct are
 			  struct resource_slice *ret_slice, struct err *err);
 int device_class_decode(const struct cJSON *json, const char *path, struct arena *arena,
 			struct device_class *ret_class, struct err *err);
+int taint_rule_decode(const struct cJSON *json, const char *path, struct arena *arena,
+		      struct device_taint_rule *ret_rule, struct err *err);
 int claim_template_decode(const struct cJSON *json, const char *path, struct arena *arena,
 			  struct claim_template *ret_template, struct err *err);
 int resource_claim_decode(const struct cJSON *json, const char *path, struct arena *arena,

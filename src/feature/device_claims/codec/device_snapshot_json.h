@@ -19,7 +19,8 @@ void device_list_write(struct json_writer *writer, const struct field *field, co
 	FIELD_HOOK(name, .read = device_list_decode, .write = device_list_write)
 #define DEVICE_SNAPSHOT_ROWS(T)                                                                    \
 	DEVICE_LIST_ROW("resourceSlices"), DEVICE_LIST_ROW("deviceClasses"),                       \
-		DEVICE_LIST_ROW("resourceClaimTemplates"), DEVICE_LIST_ROW("resourceClaims")
+		DEVICE_LIST_ROW("resourceClaimTemplates"), DEVICE_LIST_ROW("resourceClaims"),      \
+		DEVICE_LIST_ROW("deviceTaintRules")
 
 /* The claims in the device table, and Nodes and Pods with the amounts of devices. */
 void device_lists_attach(struct snapshot *snapshot, struct arena *arena);

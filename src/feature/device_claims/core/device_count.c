@@ -50,13 +50,13 @@ void device_wants_add(struct device_wants *wants, const struct device_wants *cla
 
 /* ---- one device ---- */
 
-static bool is_tainted(const struct device_ask *ask, const struct device *device)
+static bool is_tainted(const struct device_ask *ask, const struct free_device *one)
 {
 	const struct pod_spec spec = { .tolerations = ask->tolerations,
 				       .toleration_count = ask->toleration_count };
-	const struct node node = { .taints = device->taints, .taint_count = device->taint_count };
+	const struct node node = { .taints = one->taints, .taint_count = one->taint_count };
 
-	return device->taint_count > 0 && node_match_taint(&spec, &node) != NULL;
+	return one->taint_count > 0 && node_match_taint(&spec, &node) != NULL;
 }
 
 /* The amount that the ask takes of this capacity of a shared device. */
@@ -94,7 +94,7 @@ static int64_t times_of(const struct device_ask *ask, const struct free_device *
 {
 	int64_t times = INT64_MAX;
 
-	if (one->claimed || one->blocked || is_tainted(ask, one->device) || !has_capacity(ask, one))
+	if (one->claimed || one->blocked || is_tainted(ask, one) || !has_capacity(ask, one))
 		return 0;
 	if (!one->left)
 		return 1;
@@ -253,7 +253,7 @@ void device_count_add(struct device_count *count, const struct device_ask *ask,
 	count->total++;
 	if (one->claimed)
 		count->claimed++;
-	else if (is_tainted(ask, one->device))
+	else if (is_tainted(ask, one))
 		count->tainted++;
 	else if (times_of(ask, one) == 0)
 		count->blocked++;

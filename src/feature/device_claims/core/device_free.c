@@ -79,6 +79,68 @@ static int compare_counters(const void *left, const void *right)
 	return order ? order : strcmp(a->name, b->name);
 }
 
+/* ---- DeviceTaintRules ---- */
+
+/* By driver, pool and device; "" is any. */
+static int compare_rules(const void *left, const void *right)
+{
+	const struct device_taint_rule *a = *(const struct device_taint_rule *const *)left;
+	const struct device_taint_rule *b = *(const struct device_taint_rule *const *)right;
+	int order = strcmp(a->driver, b->driver);
+
+	order = order ? order : strcmp(a->pool, b->pool);
+	return order ? order : strcmp(a->device, b->device);
+}
+
+static int compare_rule(const void *wanted, const void *rule)
+{
+	return compare_rules(&wanted, rule);
+}
+
+struct rules {
+	const struct device_taint_rule **at; /* sorted, those that select */
+	size_t count;
+};
+
+static struct rules rules_of(const struct device_objects *objects, struct arena *scratch)
+{
+	struct rules rules = { .at = arena_array(scratch, objects->taint_rule_count,
+						 sizeof(*rules.at)) };
+
+	ARRAY_EACH(const struct device_taint_rule, rule, objects->taint_rules,
+		   objects->taint_rule_count)
+		if (rule->selects && *rule->device_class == '\0' && rule->selectors.count == 0)
+			rules.at[rules.count++] = rule;
+	sort_stable(rules.at, rules.count, sizeof(*rules.at), compare_rules);
+	return rules;
+}
+
+/* Each part of the selector names the device's or any: eight keys, whatever the number of rules. */
+static void add_rules(const struct rules *rules, struct free_device *one, struct arena *arena)
+{
+	struct taint found[DEVICE_RULES_MAX];
+	size_t count = 0;
+
+	for (unsigned key = 0; key < 8 && rules->count > 0; key++) {
+		const struct device_taint_rule wanted = {
+			.driver = key & 4 ? one->slice->driver : "",
+			.pool = key & 2 ? one->slice->pool : "",
+			.device = key & 1 ? one->device->name : "",
+		};
+		const struct device_taint_rule **rule =
+			SORT_FIND(&wanted, rules->at, rules->count, compare_rule);
+
+		for (; rule && rule < rules->at + rules->count && count < DEVICE_RULES_MAX &&
+		       compare_rule(&wanted, rule) == 0;
+		     rule++)
+			found[count++] = (*rule)->taint;
+	}
+	one->taints = count == 0 ? one->device->taints :
+				   ARENA_JOIN(arena, one->device->taints, one->device->taint_count,
+					      found, count);
+	one->taint_count = one->device->taint_count + count;
+}
+
 /* ---- slices ---- */
 
 static void collect_slice(const struct resource_slice *slice, struct collected *collected,
@@ -115,7 +177,8 @@ static void collect(const struct resource_slice *const *slices, size_t count,
 }
 
 static struct device_free *make_devices(const struct device_objects *objects,
-					const struct collected *collected, struct arena *arena)
+					const struct collected *collected,
+					const struct rules *rules, struct arena *arena)
 {
 	size_t count = collected->devices.count;
 	struct device_free *free =
@@ -133,7 +196,8 @@ static struct device_free *make_devices(const struct device_objects *objects,
 		const struct quantities *capacity = &one->device->capacity;
 
 		free->by_name[i] = one;
-		free->tainted |= one->device->taint_count > 0;
+		add_rules(rules, one, arena);
+		free->tainted |= one->taint_count > 0;
 		if (!one->device->allow_multiple)
 			continue;
 		one->left = arena_array(arena, capacity->count + 1, sizeof(*one->left));
@@ -219,6 +283,7 @@ struct device_free *device_free_make(const struct device_objects *objects, struc
 	const struct resource_slice **slices =
 		arena_array(&scratch, objects->slice_count + 1, sizeof(*slices));
 	struct device_free *free;
+	struct rules rules;
 
 	for (size_t i = 0; i < objects->slice_count; i++)
 		slices[i] = &objects->slices[i];
@@ -227,7 +292,8 @@ struct device_free *device_free_make(const struct device_objects *objects, struc
 	if (collected.counters.count > 0)
 		qsort(collected.counters.at, collected.counters.count,
 		      sizeof(*collected.counters.at), compare_counters);
-	free = make_devices(objects, &collected, arena);
+	rules = rules_of(objects, &scratch);
+	free = make_devices(objects, &collected, &rules, arena);
 	ARRAY_EACH(const struct resource_claim, claim, objects->claims, objects->claim_count) {
 		size_t count = claim->allocated ? claim->result_count : 0;
 

@@ -5,7 +5,9 @@
  * devices of results of ResourceClaims, and those whose counters (KEP-4815) are used by another device
  * of the same chip; of a shared device (KEP-5075) a part may be free.
  *
- * Cost: O(n log n) for n devices, counters and results. Pure; points into the objects. */
+ * A device has the taints of its slice and of the first DEVICE_RULES_MAX DeviceTaintRules that select it.
+ *
+ * Cost: O(n log n) for n devices, counters, rules and results. Pure; points into the objects. */
 #ifndef FEATURE_DEVICE_CLAIMS_CORE_DEVICE_FREE_H
 #define FEATURE_DEVICE_CLAIMS_CORE_DEVICE_FREE_H
 
@@ -14,14 +16,19 @@
 
 struct device_matches;
 
+#define DEVICE_RULES_MAX                                                                           \
+	((size_t)16) /* of one device, as the API server allows taints of a slice */
+
 /* A device that counts. */
 struct free_device {
 	const struct resource_slice *slice;
 	const struct device *device;
-	const char *node; /* "": of no single Node */
-	int64_t *left;    /* of each capacity, for a device that claims share; else NULL */
-	bool claimed;     /* all of it */
-	bool blocked;     /* a counter that it needs is used up */
+	const char *node;           /* "": of no single Node */
+	const struct taint *taints; /* the driver's, then those of DeviceTaintRules */
+	size_t taint_count;
+	int64_t *left; /* of each capacity, for a device that claims share; else NULL */
+	bool claimed;  /* all of it */
+	bool blocked;  /* a counter that it needs is used up */
 };
 
 struct device_free {

@@ -12,7 +12,7 @@
 /* No taint keeps new Pods away from it. */
 static bool is_usable(const struct free_device *one)
 {
-	ARRAY_EACH(const struct taint, taint, one->device->taints, one->device->taint_count) {
+	ARRAY_EACH(const struct taint, taint, one->taints, one->taint_count) {
 		if (strcmp(taint->effect, "NoSchedule") == 0 ||
 		    strcmp(taint->effect, "NoExecute") == 0)
 			return false;

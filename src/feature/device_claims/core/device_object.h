@@ -1,5 +1,5 @@
 /* The objects of resource.k8s.io/v1 (Dynamic Resource Allocation) as plain data, with the fields that
- * this program uses: staging/src/k8s.io/api/resource/v1/types.go of Kubernetes 1.34. Made only by
+ * this program uses: staging/src/k8s.io/api/resource/v1/types.go of Kubernetes 1.34; DeviceTaintRule of 1.37. Made only by
  * the part codec of this feature; owned by the arena of the decoder's caller. Strings are
  * never NULL; what is absent is "". Objects of any user arrive here: a name, a selector or a number
  * may have any content. */
@@ -134,6 +134,18 @@ struct resource_claim {
 	const char *unreadable;
 };
 
+/* ---- DeviceTaintRule: one taint for all devices that it selects ---- */
+
+struct device_taint_rule {
+	const char *name, *resource_version;
+	bool selects; /* deviceSelector is given; without one it selects no device */
+	const char *driver, *pool, *device; /* "": any */
+	/* Until 1.34 a rule could select by these; 1.35 removed them, and such a rule selects no device here. */
+	const char *device_class;
+	struct strings selectors;
+	struct taint taint;
+};
+
 /* All of them that are known. known_: false where the kind is not read (not served, no right, or no
  * RayCluster uses claims). */
 struct device_objects {
@@ -145,6 +157,9 @@ struct device_objects {
 	size_t template_count;
 	const struct resource_claim *claims;
 	size_t claim_count;
+	const struct device_taint_rule *taint_rules;
+	size_t taint_rule_count;
+	bool taint_rules_known;
 	bool slices_known, classes_known, templates_known, claims_known;
 };
 

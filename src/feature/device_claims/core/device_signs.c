@@ -60,9 +60,9 @@ static bool tolerates(const struct device_ask *ask, const struct taint *taint)
 }
 
 static void add_signs(const struct finder *finder, const struct resource_claim *claim,
-		      const struct device_ask *ask, const struct device *device)
+		      const struct device_ask *ask, const struct free_device *one)
 {
-	ARRAY_EACH(const struct taint, taint, device->taints, device->taint_count) {
+	ARRAY_EACH(const struct taint, taint, one->taints, one->taint_count) {
 		if (tolerates(ask, taint))
 			continue;
 		for (size_t i = 0; i < claim->pods.count; i++) {
@@ -71,7 +71,7 @@ static void add_signs(const struct finder *finder, const struct resource_claim *
 
 			if (pod)
 				VEC_PUSH(finder->facts->arena, &finder->facts->device_signs,
-					 ((struct device_sign){ *pod, device->name, taint }));
+					 ((struct device_sign){ *pod, one->device->name, taint }));
 		}
 	}
 }
@@ -84,7 +84,7 @@ static void read_claim(const struct finder *finder, const struct resource_claim 
 								 result->pool, result->device);
 
 		if (one && !result->admin_access)
-			add_signs(finder, claim, ask_of(claim, result->request), one->device);
+			add_signs(finder, claim, ask_of(claim, result->request), one);
 	}
 }
 

@@ -187,6 +187,7 @@ void device_copy(struct device_objects *objects, size_t view_bytes, struct arena
 	cluster_bytes = lesser(cluster_bytes, DEVICE_COPY_CLUSTER_BYTES);
 	ret_copied->slices_too_large = !own_all(objects, "resourceSlices", cluster_bytes, arena);
 	ret_copied->classes_too_large = !own_all(objects, "deviceClasses", cluster_bytes, arena);
+	ret_copied->rules_too_large = !own_all(objects, "deviceTaintRules", cluster_bytes, arena);
 	measure_all(objects, &tenants);
 	refuse_largest(&tenants, claims_bytes, arena, ret_copied);
 	own_templates(&templates, &tenants, arena);

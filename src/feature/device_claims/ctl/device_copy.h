@@ -14,7 +14,7 @@
 #define DEVICE_COPY_CLAIMS_BYTES ((size_t)16 << 20)
 
 struct device_copied {
-	bool slices_too_large, classes_too_large;
+	bool slices_too_large, classes_too_large, rules_too_large;
 	size_t refused;            /* namespaces */
 	const char *first_refused; /* the first by name; NULL: none. In the arena */
 	const char *why;           /* its reason */

@@ -30,7 +30,8 @@
 /* A kind that is not read after so many timeouts of the API server is not waited for. */
 #define FIRST_LISTS_TIMEOUTS 3
 
-enum kind { SLICES = 0, CLASSES, TEMPLATES, CLAIMS, KIND_COUNT };
+/* In the order of device_objects_fields. */
+enum kind { SLICES = 0, CLASSES, TEMPLATES, CLAIMS, RULES, KIND_COUNT };
 
 #define DENIED(kind, plural, effect)                                                               \
 	kind " cannot be read: grant list and watch of " plural                                    \
@@ -58,6 +59,9 @@ static const struct {
 	[CLAIMS] = { &kube_type_resource_claim, true,
 		     MESSAGES("ResourceClaims", "resourceclaims",
 			      "what a Pod was given is unknown") },
+	[RULES] = { &kube_type_taint_rule, false,
+		    MESSAGES("DeviceTaintRules", "devicetaintrules",
+			     "only the taints in ResourceSlices are known") },
 };
 
 /* They end when no job reads their objects any longer. */
@@ -167,6 +171,7 @@ static void note_too_large(struct device_watch *watch, const struct device_copie
 
 	note_kind(SLICES, last->slices_too_large, copied->slices_too_large);
 	note_kind(CLASSES, last->classes_too_large, copied->classes_too_large);
+	note_kind(RULES, last->rules_too_large, copied->rules_too_large);
 	if (copied->refused > 0 &&
 	    (copied->refused != last->refused || strcmp(copied->first_refused, first) != 0))
 		log_warning("claims are not read", "namespace", copied->first_refused, "namespaces",
@@ -371,7 +376,7 @@ static void begin_watches(struct device_watch *watch)
 		struct optional_watch *kind = &watch->watches->kinds[k];
 
 		*kind = (struct optional_watch){ .owner = watch->watches,
-						 .level = LOG_WARNING,
+						 .level = k == RULES ? LOG_INFO : LOG_WARNING,
 						 .without = kinds[k].without,
 						 .absent = kinds[k].absent,
 						 .again = kinds[k].again,

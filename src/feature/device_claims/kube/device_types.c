@@ -33,3 +33,8 @@ KUBE_TYPE(claim_template, struct claim_template, claim_template_decode,
 KUBE_TYPE(resource_claim, struct resource_claim, resource_claim_decode, .kind = "ResourceClaim",
 	  .plural = "resourceclaims", .group = "resource.k8s.io", .versions = { "v1", NULL },
 	  .install = CLAIMS_INSTALL, .decode_bad = kube_decode_bad_claim)
+
+KUBE_TYPE(taint_rule, struct device_taint_rule, taint_rule_decode, .kind = "DeviceTaintRule",
+	  .plural = "devicetaintrules", .group = "resource.k8s.io",
+	  .versions = { "v1", "v1beta2", "v1alpha3", NULL },
+	  .install = "Kubernetes 1.37 and later serve resource.k8s.io/v1 with DeviceTaintRules")
