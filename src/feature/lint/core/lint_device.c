@@ -140,6 +140,47 @@ static void report_undeclared(struct lint_subject *subject, const struct quantit
 			    quantity->name, subject->title, device_ray_resource(quantity->name));
 }
 
+/* The device that a qualifier is of: the first row of the same domain. */
+static const struct device_row *qualified_row(const struct lint_subject *subject,
+					      const char *qualifier)
+{
+	const struct device_table *table = subject->context->devices;
+	size_t domain = strcspn(qualifier, "/");
+
+	for (size_t i = 0; i < table->count; i++)
+		if (table->rows[i].share != DEVICE_QUALIFIER &&
+		    strncmp(table->rows[i].resource, qualifier, domain + 1) == 0)
+			return &table->rows[i];
+	return NULL;
+}
+
+/* A device plugin's webhook may add the device that its memory or cores are of; KubeRay and this program read the
+ * RayCluster. */
+static void report_alone(struct lint_subject *subject)
+{
+	const struct quantities *limits = &subject->container->limits;
+
+	for (size_t i = 0; i < lint_amount_count(limits); i++) {
+		const char *name = limits->at[i].name;
+		const struct device_row *row = device_find(subject->context->devices, name), *main;
+
+		if (!row || row->share != DEVICE_QUALIFIER || !lint_is_nvidia(row))
+			continue;
+		main = qualified_row(subject, name);
+		if (!main)
+			continue;
+		lint_report_finding(
+			subject, LINT_RULE_GPU_UNKNOWN_TO_RAY,
+			arena_printf(subject->arena, "%s.template.spec.containers[0].resources.limits",
+				     subject->path),
+			arena_printf(subject->arena, "%s: 1", main->resource),
+			"%s of %s is a part of a %s that its container does not ask for: Ray counts no GPU, and no "
+			"demand for GPU starts a worker",
+			name, subject->title, main->resource);
+		return;
+	}
+}
+
 /* Reports the first device of each kind that KubeRay does not count, and the first one that it
  * counts and does not pass to Ray, or passes as a MIG profile. */
 void lint_gpu_unknown_to_ray(struct lint_subject *subject)
@@ -147,6 +188,8 @@ void lint_gpu_unknown_to_ray(struct lint_subject *subject)
 	struct quantities devices = lint_devices(subject, subject->pod);
 	unsigned kinds = 0;
 	bool known = false;
+	if (devices.count == 0 && subject->container && !lint_declares_gpus(subject))
+		report_alone(subject);
 	VEC_EACH(const struct quantity, quantity, &devices) {
 		const struct device_row *row = lint_device(subject, quantity);
 		bool ray = device_ray_resource(quantity->name) != NULL;
