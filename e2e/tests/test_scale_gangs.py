@@ -25,3 +25,27 @@ def test_half_a_gang_goes_back_and_another_group_is_tried(shared, controller):
         assert program.answer(30) == []
         assert [one.replicas(name) for name in ("first", "second", "third")] == [1, 0, 1]
         program.end()
+
+
+def test_a_gang_that_ray_is_placing_keeps_its_idle_workers(shared, controller):
+    """Its first worker is idle for longer than the timeout when the last one comes. Then the gang is in no reply of the
+    GCS, and both nodes are still reported as idle: nobody asks Ray to drain one."""
+    one = shared([rm.gpu_group("first", minReplicas=1, maxReplicas=1), rm.gpu_group("second", maxReplicas=1)], idle_seconds=1)
+    control = controller(one.namespace)
+    one.wait_joined(1, "first")
+    with one.program() as program:
+        for _ in range(2):
+            one.edit_group("first", minReplicas=1)
+            (early,) = one.wait_joined(1, "first")
+            wait_until(lambda: one.witness.node(early)["idle_ms"] > 1500, 20, "the first worker to be idle")
+            program.call("group", name="gang", strategy="STRICT_SPREAD", bundles=[{"GPU": 1}] * 2)
+            program.begin("ready", name="gang")
+            one.wait_workers(1, "second")
+            one.edit_group("first", minReplicas=0)
+            assert program.answer(60) == []
+            assert one.workers("first") == [early]
+            program.call("release", name="gang")
+            for group in ("first", "second"):
+                one.wait_empty(group=group)
+        program.end()
+    assert not control.find("drain rejected")

@@ -3,9 +3,12 @@
 #include <string.h>
 
 #include "core/decide/demand.h"
+#include "core/decide/mark.h"
 #include "core/decide/worker.h"
 #include "core/model/reason.h"
 
+/* Ray places a group in at most some 100 ms, and its nodes report that up to a second later; longer under load. */
+#define PLACING_MS (5 * MS_PER_SECOND)
 /* Packings that look for a gang that fits; the waiting gangs behind them keep nothing. */
 #define TRIALS_MAX 4
 
@@ -247,14 +250,79 @@ static bool is_starved(const struct packing *packing, size_t index)
 	return packing->problem.gangs_new_only && packing->problem.gangs_new_only[index];
 }
 
+/* ---- gangs that Ray is placing ---- */
+
+static bool has_gang(const struct schedule_node_result *node)
+{
+	for (size_t p = 0; p < node->placement_count; p++)
+		if (node->placements[p].phase == SCHEDULE_PHASE_GANG)
+			return true;
+	return false;
+}
+
+static int64_t idle_before_ms(const struct packing *packing, const struct worker *worker)
+{
+	int64_t timeout_ms = worker_idle_timeout_ms(packing->health, worker);
+
+	return timeout_ms > PLACING_MS ? timeout_ms - PLACING_MS : 0;
+}
+
+static void note_need(struct packing *packing, const struct worker *worker, time_ms since,
+		      bool ended)
+{
+	VEC_PUSH(packing->arena, &packing->memory.marks,
+		 ((struct memory_mark){ MARK_NEEDED_BY_GANG, worker->pod_name, since, ended,
+					NULL }));
+}
+
+/* It is idle, and no gang has its place there now. */
+static void keep_needed_before(struct packing *packing, const struct worker *worker)
+{
+	const struct facts *facts = packing->facts;
+	const struct memory_mark *old = mark_find(facts, MARK_NEEDED_BY_GANG, worker->pod_name);
+	time_ms since;
+
+	if (!old)
+		return;
+	since = old->count == 0 ? packing->snapshot->now :
+				  mark_since(facts, MARK_NEEDED_BY_GANG, worker->pod_name);
+	if (due_passed(facts->due, since, PLACING_MS))
+		return;
+	note_need(packing, worker, since, true);
+	worker_keep(&packing->workers[worker->index], REASON_NEEDED_BY_PLACEMENT_GROUP,
+		    "a placement group needed it until now, and Ray may be placing it");
+}
+
+static void keep_for_placing(struct packing *packing)
+{
+	const struct facts *facts = packing->facts;
+
+	for (size_t i = 0; i < packing->problem.node_count; i++) {
+		const struct schedule_node_result *node = &packing->result->nodes[i];
+		const struct worker *worker;
+
+		if (node->worker >= facts->worker_count ||
+		    packing->offer->workers[node->worker].removal != REMOVAL_DRAIN)
+			continue;
+		worker = &facts->workers[node->worker];
+		if (!has_gang(node))
+			keep_needed_before(packing, worker);
+		else if (worker_idle_passed(facts, worker, idle_before_ms(packing, worker)))
+			note_need(packing, worker,
+				  mark_since(facts, MARK_NEEDED_BY_GANG, worker->pod_name), false);
+	}
+}
+
 void gang_hold(struct packing *packing)
 {
 	const size_t *order;
 	struct node_list list;
 	size_t trials = 0;
 
-	if (!packing->snapshot->settings.keep_for_placement_groups ||
-	    packing->termination_forbidden || !is_anything_to_keep(packing))
+	if (packing->termination_forbidden)
+		return;
+	keep_for_placing(packing);
+	if (!packing->snapshot->settings.keep_for_placement_groups || !is_anything_to_keep(packing))
 		return;
 	list = list_nodes(packing);
 	order = schedule_gang_order(&packing->problem, packing->arena);

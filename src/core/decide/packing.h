@@ -77,7 +77,7 @@ struct packing {
 	struct worker_packing *workers;
 	struct group_packing *groups;
 	struct memory_state
-		memory; /* MARK_STARVED_DEMAND, MARK_DISRUPTED, MARK_GANG_PART; back-offs */
+		memory; /* MARK_STARVED_DEMAND, MARK_DISRUPTED, marks of gangs; back-offs */
 };
 
 /* States the packing problem; needs the other members of the offer. */

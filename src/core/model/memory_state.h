@@ -49,6 +49,9 @@ enum mark_kind {
 	MARK_DISRUPTED,        /* key: group; since: last seen in use; count: Pods */
 	MARK_GATES, /* key: Pod name; since: the last change of its scheduling gates; count: gates */
 	MARK_GANG_PART, /* key: Pod name; since: it waits for the rest of its gang; see gang_wait.h */
+	/* Of gang_hold.h. key: Pod name, of an idle worker that a placement group needs (count 0), or needed until
+	 * since (count 1). */
+	MARK_NEEDED_BY_GANG,
 	MARK_NO_POD, /* key: group; since: when the operator last had no Pod to make; count: Pods */
 	/* key: the cluster; since: the newest Event of a refusal that a later change of the RayCluster has ended */
 	MARK_REFUSAL_ENDED,

@@ -171,7 +171,8 @@ static void report_alone(struct lint_subject *subject)
 			continue;
 		lint_report_finding(
 			subject, LINT_RULE_GPU_UNKNOWN_TO_RAY,
-			arena_printf(subject->arena, "%s.template.spec.containers[0].resources.limits",
+			arena_printf(subject->arena,
+				     "%s.template.spec.containers[0].resources.limits",
 				     subject->path),
 			arena_printf(subject->arena, "%s: 1", main->resource),
 			"%s of %s is a part of a %s that its container does not ask for: Ray counts no GPU, and no "
