@@ -223,7 +223,7 @@ static void loop_count_turn(struct loop *loop)
 		loop->longest_steps = loop->steps;
 	}
 	loop->steps.count = 0;
-	/* In a round that goes on, sockets that had a callback let the others be first. */
+	/* In a round that is continued, sockets that had a callback let the others be first. */
 	loop->round += !loop->left_out;
 	loop->left_out = false;
 	loop->turn_cpu_us = cpu_us;

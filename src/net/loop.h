@@ -54,7 +54,7 @@ struct loop_signal *loop_signal_new(struct loop *loop, int number, loop_callback
 				    void *context);
 void loop_signal_free(struct loop_signal *signal);
 
-/* A turn has two parts, timers and sockets. What the callbacks of a part use is bounded here, not in each
+/* A turn has two parts, timers and sockets. Here is the bound of the callbacks of a part, not in each
  * of them: after 8 ms of CPU time the rest of the part waits for the next turn, which does not wait for
  * events. Timers do so by themselves. Only one callback can be longer, so each one does a bounded piece. */
 
@@ -67,9 +67,9 @@ struct loop_place {
  * comes again in the next turn. A source that has had a callback does not have the next one before all
  * others that are due have had theirs. */
 bool loop_enter(struct loop *loop, struct loop_place *place, const char *name);
-/* For a callback that goes through many pieces of work: the rest waits for a timer of 0 ms. */
+/* For a callback that does many pieces of work: the rest waits for a timer of 0 ms. */
 bool loop_is_spent(const struct loop *loop);
-/* What the loop does from now on, in this turn: for loop_longest_turn_steps. The same pointer for the same
+/* The step of the loop from now on, in this turn: for loop_longest_turn_steps. The same pointer for the same
  * name. */
 void loop_step(struct loop *loop, const char *name);
 
