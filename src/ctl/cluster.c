@@ -546,6 +546,7 @@ static void pass_ended(void *context, const struct pass_result *result)
 	if (result->decided)
 		poll_decided(&cluster->poll, scan_ms(cluster), result->undecided);
 	cluster->cost = result->cost;
+	cluster->turn.small = cluster->cost == PASS_SMALL;
 	cluster->cpu_factor = result->cpu_factor;
 	count_pass(cluster, result);
 	keep_off(cluster, result);

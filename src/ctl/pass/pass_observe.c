@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/model/claimed.h"
 #include "core/model/network_policy.h"
 #include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
@@ -126,5 +127,8 @@ size_t pass_observe_bytes(const struct pass *pass, const struct pass_work *work)
 
 	for (size_t i = 0; i < PASS_WORK_LISTS; i++)
 		bytes += pass->work_arenas[i].used_bytes;
-	return bytes + (pass->devices ? pass->devices->arena.used_bytes : 0);
+	/* The devices of all tenants: without a claim none of them is read. */
+	if (pass->devices && claimed_by_cluster(work->observation.cluster))
+		bytes += pass->devices->arena.used_bytes;
+	return bytes;
 }

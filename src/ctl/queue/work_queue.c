@@ -10,26 +10,31 @@ struct queue {
 	struct list waiting;
 };
 
+/* The first one that may begin; NULL: none may. */
+static struct turn *next_turn(const struct queue *queue, bool held)
+{
+	LIST_EACH(struct turn, turn, &queue->waiting, item)
+		if (!held || turn->small)
+			return turn;
+	return NULL;
+}
+
 static void begin_some(void *context)
 {
 	struct queue *queue = context;
+	bool held = work_count_quick(queue->loop) >= TURNS_JOBS_MAX;
+	struct turn *turn;
 
-	if (work_count_quick(queue->loop) >= TURNS_JOBS_MAX) {
-		loop_timer_start(queue->timer, TURNS_HELD_MS);
-		return;
-	}
 	/* A pass that asks again from inside its callback is queued behind the others. */
-	for (size_t begun = 0; begun < TURNS_BEGIN_MAX; begun++) {
-		struct turn *turn;
-
-		if (!queue->waiting.first || (begun > 0 && loop_is_spent(queue->loop)))
+	for (size_t begun = 0; begun < TURNS_BEGIN_MAX && (turn = next_turn(queue, held));
+	     begun++) {
+		if (begun > 0 && loop_is_spent(queue->loop))
 			break;
-		turn = LIST_MEMBER(queue->waiting.first, struct turn, item);
 		work_queue_leave(turn);
 		turn->begin(turn->context);
 	}
 	if (queue->waiting.first)
-		loop_timer_start(queue->timer, 0);
+		loop_timer_start(queue->timer, held && !next_turn(queue, held) ? TURNS_HELD_MS : 0);
 }
 
 struct queue *work_queue_new(struct loop *loop)
@@ -57,7 +62,7 @@ void work_queue_ask(struct queue *queue, struct turn *turn, loop_callback *begin
 	turn->begin = begin;
 	turn->context = context;
 	list_add(&queue->waiting, &turn->item);
-	if (queue->waiting.count == 1)
+	if (queue->waiting.count == 1 || turn->small)
 		loop_timer_start(queue->timer, 0);
 }
 

@@ -7,7 +7,7 @@
  * pass of each other cluster.
  * The duration of a pass does not matter here: a head that hangs delays no other cluster. Jobs on
  * other threads (net/work.h) matter: each one that waits holds the memory of its pass. While
- * TURNS_JOBS_MAX of them are not done, no pass begins. Slow jobs do not count: there are few, and
+ * TURNS_JOBS_MAX of them are not done, no pass begins but small ones, which take no job. Slow jobs do not count: there are few, and
  * they must not delay the others.
  * Owned by ctl/controller. Must not know what a pass is. */
 #ifndef CTL_QUEUE_WORK_QUEUE_H
@@ -31,6 +31,7 @@ struct turn {
 	struct list_item item;
 	loop_callback *begin;
 	void *context;
+	bool small; /* set by the owner: it needs no job, so far as is known */
 };
 
 struct queue *work_queue_new(struct loop *loop);

@@ -3,7 +3,10 @@
 
 #include <semaphore.h>
 
+#include "base/memory.h"
+#include "core/model/device.h"
 #include "ctl/pass/gpu_share.h"
+#include "ctl/shared/device_view.h"
 #include "ctl/shared/memory_budgets.h"
 #include "net/work.h"
 #include "test/support/pass_bench.h"
@@ -227,6 +230,30 @@ static void test_a_small_decision_is_made_on_the_loop(void **state)
 	assert_int_equal(seen.decisions, 1);
 	assert_int_equal(seen.cost, PASS_SMALL);
 	open_pool();
+}
+
+/* The view has the devices of all tenants, and this cluster claims none. */
+static void test_devices_of_others_take_no_thread(void **state)
+{
+	struct device_view *view = device_view_new(NULL);
+	struct device_view *const *before = control.devices;
+
+	(void)state;
+	(void)arena_alloc(&view->arena, 1 << 20);
+	view->table = device_table_builtin();
+	control.devices = &view;
+	set_pending_gpus(2);
+	seen.small_ms = LONG_MS;
+	seen.on_view = close_pool;
+	start_pass(NULL);
+	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
+	assert_int_equal(work_count(script.loop), work_at_once());
+	assert_true(seen.patched);
+	assert_int_equal(seen.cost, PASS_SMALL);
+	open_pool();
+	pass_free(steal(&seen.pass));
+	control.devices = before;
+	device_view_drop(view);
 }
 
 static const struct pool_terms *no_terms(void *self UNUSED,
@@ -584,6 +611,7 @@ int main(void)
 		TEST(test_an_expensive_decision_changes_nothing),
 		TEST(test_a_long_decision_is_made_as_a_slow_job),
 		TEST(test_a_small_decision_is_made_on_the_loop),
+		TEST(test_devices_of_others_take_no_thread),
 		TEST(test_a_small_decision_with_new_grants_is_made_on_the_loop),
 		TEST(test_a_small_decision_that_takes_long_leaves_the_loop),
 		TEST(test_a_cluster_with_a_large_object_is_decided_on_a_thread),

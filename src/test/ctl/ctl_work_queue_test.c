@@ -197,6 +197,12 @@ static bool some_time_has_passed(void *context)
 	return loop_boot_ms() >= *(int64_t *)context;
 }
 
+static bool one_has_begun(void *context)
+{
+	(void)context;
+	return bench.begun > 0;
+}
+
 /* The memory of passes whose decisions wait for a thread is bounded. */
 static void no_pass_begins_while_many_jobs_wait(void **state)
 {
@@ -213,9 +219,14 @@ static void no_pass_begins_while_many_jobs_wait(void **state)
 	ask(0);
 	assert_true(loop_wait_until(bench.loop, some_time_has_passed, &until_ms, WAIT_MS));
 	assert_int_equal(bench.begun, 0);
+	/* One that takes no job does not wait for those that do. */
+	bench.places[1].small = true;
+	ask(1);
+	assert_true(loop_wait_until(bench.loop, one_has_begun, NULL, WAIT_MS));
+	assert_int_equal(bench.order[0], 1);
 	atomic_store(&released, true);
 	run();
-	assert_int_equal(bench.begun, 1);
+	assert_int_equal(bench.begun, 2);
 	assert_in_range(ended, 1, TURNS_JOBS_MAX);
 	assert_true(work_stop(bench.loop, WAIT_MS));
 	assert_int_equal(ended, TURNS_JOBS_MAX);
