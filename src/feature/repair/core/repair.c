@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/map.h"
 #include "base/sort.h"
 #include "core/decide/mark.h"
 #include "core/model/reason.h"
@@ -85,58 +86,6 @@ static bool has_begun(const struct facts *facts, const struct rule *rule, const 
 
 /* ---- the Nodes ---- */
 
-/* The worker Pods of the RayCluster that have a Node, by its name. */
-struct placed {
-	const struct pod **at;
-	size_t count;
-	int64_t nodes;
-};
-
-static int compare_placed(const void *left, const void *right)
-{
-	return strcmp((*(const struct pod *const *)left)->spec.node_name,
-		      (*(const struct pod *const *)right)->spec.node_name);
-}
-
-static struct placed placed_of(const struct facts *facts)
-{
-	const struct snapshot *snapshot = facts->snapshot;
-	struct placed placed = { .at = arena_array(facts->arena, snapshot->pod_count,
-						   sizeof(*placed.at)) };
-
-	for (size_t i = 0; i < snapshot->pod_count; i++)
-		if (pod_is_worker(snapshot->pods[i]) &&
-		    snapshot->pods[i]->spec.node_name[0] != '\0' && !snapshot->pods[i]->deleting)
-			placed.at[placed.count++] = snapshot->pods[i];
-	sort_stable(placed.at, placed.count, sizeof(*placed.at), compare_placed);
-	for (size_t i = 0; i < placed.count; i++)
-		placed.nodes += i == 0 || compare_placed(&placed.at[i], &placed.at[i - 1]) != 0;
-	return placed;
-}
-
-static int compare_name(const void *name, const void *pod)
-{
-	return strcmp(name, (*(const struct pod *const *)pod)->spec.node_name);
-}
-
-/* Pods on the Node; *ret_repelled: it takes none of them again. */
-static int64_t pods_on(const struct placed *placed, const struct node *node, bool *ret_repelled)
-{
-	const struct pod **found = SORT_FIND(node->name, placed->at, placed->count, compare_name);
-	int64_t count = 0;
-
-	*ret_repelled = true;
-	if (!found)
-		return 0;
-	for (; found < placed->at + placed->count && compare_name(node->name, found) == 0;
-	     found++) {
-		count++;
-		*ret_repelled &= node->unschedulable ||
-				 node_match_taint(&(*found)->spec, node) != NULL;
-	}
-	return count;
-}
-
 /* TIME_NONE: unknown, of a sign that does not act. */
 static time_ms since_of(const struct facts *facts, const struct repair_signal *signal,
 			const char *node)
@@ -167,73 +116,84 @@ static void judge(const struct facts *facts, const struct rule *rule,
 	node->state = state_of(facts, rule, signal, node, repelled);
 }
 
-static void add_node(struct facts *facts, const struct rule *rule, const struct placed *placed,
-		     const struct node *node, const struct repair_signal *signal,
-		     struct plan_repair *repair)
-{
-	bool repelled;
-	struct repair_node own = { .node = node->name,
-				   .workers = pods_on(placed, node, &repelled) };
-
-	if (own.workers == 0)
-		return;
-	judge(facts, rule, signal, repelled, &own);
-	if (signal->acts && !repelled)
-		own.why = arena_printf(facts->arena, "%s; it still takes Pods, so cordon it",
-				       own.why);
-	VEC_PUSH(facts->arena, &repair->nodes, own);
-}
-
-/* DrainRequests that are not complete, by Node. */
-struct requests {
-	const struct drain_request **at;
-	size_t count;
+/* A Node with a sign, before its Pods are known. */
+struct sick {
+	struct repair_signal signal;
+	const struct node *node;
+	int64_t workers;
+	bool repelled; /* it takes none of its worker Pods again */
 };
 
-static int compare_requests(const void *left, const void *right)
+/* DrainRequests that are not complete, by Node. */
+static struct map requests_of(const struct facts *facts)
 {
-	return strcmp((*(const struct drain_request *const *)left)->node,
-		      (*(const struct drain_request *const *)right)->node);
+	struct map requests = MAP_IN(facts->arena);
+
+	ARRAY_EACH(const struct drain_request, request, facts->snapshot->drain_requests,
+		   facts->snapshot->drain_request_count)
+		if (!drain_request_is_complete(request) && !map_get(&requests, request->node))
+			map_set(&requests, request->node, (void *)(uintptr_t)request);
+	return requests;
 }
 
-static int compare_request(const void *name, const void *request)
-{
-	return strcmp(name, (*(const struct drain_request *const *)request)->node);
-}
-
-static struct requests requests_of(const struct facts *facts)
+/* By name, in the order of the snapshot. */
+static struct map find_sick(const struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
-	struct requests requests = { .at = arena_array(facts->arena, snapshot->drain_request_count,
-						       sizeof(*requests.at)) };
+	const struct map requests = requests_of(facts);
+	struct map sick = MAP_IN(facts->arena);
 
-	ARRAY_EACH(const struct drain_request, request, snapshot->drain_requests,
-		   snapshot->drain_request_count)
-		if (!drain_request_is_complete(request))
-			requests.at[requests.count++] = request;
-	sort_stable(requests.at, requests.count, sizeof(*requests.at), compare_requests);
-	return requests;
+	ARRAY_EACH(const struct node, node, snapshot->nodes, snapshot->node_count) {
+		struct sick own = { .node = node, .repelled = true };
+
+		if (repair_signal_of(&snapshot->settings, node, map_get(&requests, node->name),
+				     facts->arena, &own.signal))
+			map_set(&sick, node->name, ARENA_COPY(facts->arena, &own, 1));
+	}
+	return sick;
+}
+
+/* Counts the worker Pods on the Nodes; returns the number of all Nodes that have some. */
+static int64_t count_pods(const struct facts *facts, const struct map *sick)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+	struct map used = MAP_IN(facts->arena);
+
+	for (size_t i = 0; i < snapshot->pod_count; i++) {
+		const struct pod *pod = snapshot->pods[i];
+		struct sick *own = map_get(sick, pod->spec.node_name);
+
+		if (!pod_is_worker(pod) || pod->spec.node_name[0] == '\0' || pod->deleting)
+			continue;
+		map_set(&used, pod->spec.node_name, (void *)(uintptr_t)pod);
+		if (!own)
+			continue;
+		own->workers++;
+		own->repelled &= own->node->unschedulable ||
+				 node_match_taint(&pod->spec, own->node) != NULL;
+	}
+	return (int64_t)used.count;
 }
 
 static void add_nodes(struct facts *facts, const struct rule *rule, struct plan_repair *repair)
 {
-	const struct snapshot *snapshot = facts->snapshot;
-	const struct requests requests = requests_of(facts);
-	struct placed placed = { .at = NULL };
+	const struct map sick = find_sick(facts);
 
-	ARRAY_EACH(const struct node, node, snapshot->nodes, snapshot->node_count) {
-		const struct drain_request **request =
-			SORT_FIND(node->name, requests.at, requests.count, compare_request);
-		struct repair_signal signal;
+	if (sick.count == 0 && facts->device_signs.count == 0)
+		return;
+	repair->used_nodes = count_pods(facts, &sick);
+	for (size_t i = 0; i < sick.count; i++) {
+		const struct sick *one = sick.entries[i].value;
+		struct repair_node own = { .node = one->node->name, .workers = one->workers };
 
-		if (!repair_signal_of(&snapshot->settings, node, request ? *request : NULL,
-				      facts->arena, &signal))
+		if (own.workers == 0)
 			continue;
-		if (!placed.at)
-			placed = placed_of(facts);
-		add_node(facts, rule, &placed, node, &signal, repair);
+		judge(facts, rule, &one->signal, one->repelled, &own);
+		if (one->signal.acts && !one->repelled)
+			own.why = arena_printf(facts->arena,
+					       "%s; it still takes Pods, so cordon it", own.why);
+		VEC_PUSH(facts->arena, &repair->nodes, own);
 	}
-	repair->used_nodes = placed.nodes;
 }
 
 static int compare_nodes(const void *left, const void *right)
@@ -284,8 +244,6 @@ static void add_devices(struct facts *facts, const struct rule *rule, struct pla
 	const struct device_sign *signs = facts->device_signs.at;
 	size_t nodes = repair->nodes.count;
 
-	if (facts->device_signs.count > 0 && repair->used_nodes == 0)
-		repair->used_nodes = placed_of(facts).nodes;
 	for (size_t first = 0, count; first < facts->device_signs.count; first += count) {
 		const char *name = signs[first].pod->spec.node_name;
 		struct repair_node *known =
