@@ -156,7 +156,7 @@ def test_a_drain_request_that_is_withdrawn(shared, controller, api_server, drain
 
 def test_a_false_sign_on_all_used_nodes_drains_one(shared, controller, api_server, gpu_nodes):
     gpu_nodes.make(4)
-    one = shared([rm.gpu_group(maxReplicas=4)], idle_seconds=IDLE)
+    one = shared([rm.gpu_group(maxReplicas=4)], idle_seconds=300)
     api_server.let_read_nodes(one.namespace)
     control = controller(one.namespace, "--repair-after-seconds", "1")
     with one.program() as program:
@@ -166,7 +166,7 @@ def test_a_false_sign_on_all_used_nodes_drains_one(shared, controller, api_serve
         for pod in one.worker_pods():
             gpu_nodes.change(pod["spec"]["nodeName"], taints=[TAINT])
         wait_until(lambda: program.call("draining"), 60, "Ray to know of one")
-        hold(lambda: len(program.call("draining")) == 1 and one.replicas() == 3, 4, "the other Node waits")
+        hold(lambda: len(program.call("draining")) == 1 and len(one.workers()) == 3, 4, "the other Node waits")
         control.wait_for("RepairWaits", "repair.maxUnavailable")
         assert program.call("alive", name="busy") == old
         program.end()
