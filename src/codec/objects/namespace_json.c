@@ -9,7 +9,7 @@ static const struct field metadata_fields[] = {
 	FIELD_END,
 };
 
-static const struct field namespace_fields[] = {
+const struct field namespace_fields[] = {
 	FIELD_OBJECT(metadata_fields, "metadata"),
 	FIELD_END,
 };

@@ -4,11 +4,14 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "codec/schema/field.h"
 #include "core/model/kubernetes.h"
 
 #define LABEL_NAMESPACE_NAME "kubernetes.io/metadata.name"
 
 struct cJSON;
+
+extern const struct field namespace_fields[]; /* of struct namespace */
 
 /* As pod_decode. */
 int namespace_decode(const struct cJSON *json, const char *path, struct arena *arena,

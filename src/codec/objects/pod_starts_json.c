@@ -90,7 +90,8 @@ int pod_starts_read(const struct json_at *root, struct pod_starts_reading *readi
 
 bool pod_starts_is_beside_work(const struct json_at *root)
 {
-	static const char *const kinds[] = { "RayCluster", AUTOSCALER_KIND, POD_STARTS_KIND };
+	static const char *const kinds[] = { "RayCluster", AUTOSCALER_KIND, POD_STARTS_KIND,
+					     "GPUPool", "Namespace" };
 	struct json_at kind = json_member(root, "kind");
 
 	return json_type(&kind) == JSON_STRING &&

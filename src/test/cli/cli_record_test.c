@@ -23,6 +23,10 @@
 	"{'kind':'task','id':'a1','job':'01','node':'ab','submitted':'2026-11-21T09:30:00Z','started':" \
 	"'2026-11-21T09:30:30Z','ended':'2026-11-21T09:40:30Z','over':true,'bundles':[{"                \
 	"'resources':{'GPU':2}}]}"
+#define SECOND_TASK                                                                                     \
+	"{'kind':'task','id':'a2','job':'01','node':'ab','submitted':'2026-11-21T09:30:00Z','started':" \
+	"'2026-11-21T09:40:30Z','ended':'2026-11-21T09:50:30Z','over':true,'bundles':[{"                \
+	"'resources':{'GPU':2}}]}"
 #define WORK(lists, rows)                                                                          \
 	"{'kind':'Work','at':'2026-11-21T10:00:00Z','lists':[" lists                               \
 	"],'jobs':[{'id':'01','submissionId':'raysubmit_1\\u001b'}],'podStarts':[{'uid':'u1',"     \
@@ -31,11 +35,21 @@
 	"'ready':'2026-11-20T08:00:00Z','milliseconds':90000},{'uid':'bad','group':'gpu','ready':" \
 	"'2026-11-21T08:00:00Z','milliseconds':-1}],'work':[" rows "]}"
 
+#define POOLS                                                                                       \
+	LIST("{'metadata':{'name':'shared','uid':'u','resourceVersion':'7'},'spec':{'gpus':2,"      \
+	     "'groups':{'resourceName':'nvidia.com/gpu'},'queues':[{'name':'team','maximum':2,"     \
+	     "'namespaceSelector':{'matchLabels':{'team':'a'}}}]},'status':{'gpus':2}},"            \
+	     "{'metadata':{'name':'other'},'spec':{'gpus':2,'groups':{'resourceName':'amd.com/gpu'" \
+	     "},'queues':[]}}")
+#define NAMESPACE "{'metadata':{'name':'ray','resourceVersion':'8','labels':{'team':'a'}}}"
 #define ROUTES(work, code)                                                                         \
 	{                                                                                          \
 		OBJECTS, LEASE, LEADER, { "GET " PROXY "/snapshot/ray/demo", 0, SNAPSHOT },        \
 			{ "GET " PROXY "/work/ray/demo", (code), (work) },                         \
 			{ "GET " PROXY "/status", 0, "{'version':'0.1.0','leader':true}" },        \
+			{ "GET /apis/rayscaler.dev/v1alpha1/gpupools", 0, POOLS },                 \
+			{ "GET /api/v1/namespaces/rayscaler", 404, "{'kind':'Status'}" },          \
+			{ "GET /api/v1/namespaces/ray", 0, NAMESPACE },                            \
 		{                                                                                  \
 			NULL, 0, NULL                                                              \
 		}                                                                                  \
@@ -99,6 +113,30 @@ static void a_recording_is_simulated(void **state)
 	CLI_RUN(&result, cli_simulate, "simulate", "-f", path, "-w", path, "-o", "json",
 		"--pod-start", "50s");
 	EXPECT(result.output, "\"makespanSeconds\": 686");
+	temp_remove(cli_server.directory, "recording.yaml");
+	cli_server_stop();
+}
+
+/* Two tasks of 2 GPUs in a pool of 2: one runs after the other, as they did. */
+static void a_recording_has_its_pool(void **state)
+{
+	static const struct route routes[] = ROUTES(WORK("", TASK "," SECOND_TASK), 0);
+	AUTO(memory_free_string) char *path = NULL;
+	AUTO(buf_done) struct buf text;
+
+	(void)state;
+	cli_server_start(routes);
+	path = temp_path(cli_server.directory, "recording.yaml");
+	CLI_RUN(&result, cli_record, "record", "demo", "-o", path);
+	assert_string_equal(result.errors, "");
+	read_file(path, &text);
+	EXPECT(buf_string(&text), "kind: GPUPool\n");
+	assert_null(strstr(buf_string(&text), "amd.com"));
+	assert_null(strstr(buf_string(&text), "resourceVersion"));
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", path, "-w", path, "-o", "json");
+	assert_string_equal(result.errors, "");
+	EXPECT(result.output, "\"max\": 651.7}");
+	EXPECT(result.output, "\"name\": \"team\"");
 	temp_remove(cli_server.directory, "recording.yaml");
 	cli_server_stop();
 }
@@ -256,6 +294,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_recording_is_simulated),
+		cmocka_unit_test(a_recording_has_its_pool),
 		cmocka_unit_test(failures_are_named),
 		cmocka_unit_test(the_usage_is_checked),
 		cmocka_unit_test(later_answers_are_added),

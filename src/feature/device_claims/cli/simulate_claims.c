@@ -36,4 +36,4 @@ static int decode(const struct cluster_set *set, struct arena *arena, struct sim
 	return 0;
 }
 
-const struct simulate_objects simulate_claims = { decode };
+const struct simulate_objects simulate_claims = { decode, NULL };

@@ -3,8 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "cli/shared/api_connection.h"
 #include "codec/objects/cluster_set.h"
+#include "codec/objects/foreign_object.h"
+#include "codec/objects/namespace_json.h"
+#include "codec/schema/document_head.h"
+#include "codec/text/yaml_write.h"
+#include "feature/pools/cli/status_pools.h"
 #include "feature/pools/codec/gpu_pool_json.h"
+#include "feature/pools/core/pool_match.h"
 #include "sim/simulate.h"
 
 static int by_name(const void *left, const void *right)
@@ -39,4 +47,87 @@ static int decode(const struct cluster_set *set, struct arena *arena, struct sim
 	return 0;
 }
 
-const struct simulate_objects simulate_pools = { decode };
+/* ---- of a recording ---- */
+
+static void write_pool_members(struct json_writer *writer, const struct field *field UNUSED,
+			       const void *object)
+{
+	field_write_all(writer, gpu_pool_fields, object);
+}
+
+static const struct field pool_document[] = {
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION),
+	FIELD_FIXED("kind", GPU_POOL_KIND),
+	FIELD_HOOK("members", .write = write_pool_members),
+	FIELD_END,
+};
+
+static void write_namespace_members(struct json_writer *writer, const struct field *field UNUSED,
+				    const void *object)
+{
+	field_write_all(writer, namespace_fields, object);
+}
+
+static const struct field namespace_document[] = {
+	FIELD_FIXED("apiVersion", "v1"),
+	FIELD_FIXED("kind", "Namespace"),
+	FIELD_HOOK("members", .write = write_namespace_members),
+	FIELD_END,
+};
+
+static int add_document(const struct field *fields, const void *object, struct arena *arena,
+			struct buf *yaml, struct err *err)
+{
+	const char *json = field_text(fields, object, arena);
+
+	buf_add_string(yaml, "---\n");
+	return yaml_write(json, strlen(json), yaml, err);
+}
+
+static int record_namespace(struct connection *connection, const char *name, struct arena *arena,
+			    struct buf *yaml, struct err *err)
+{
+	AUTO(fetch_done)
+	struct fetch fetch = { .path = arena_printf(arena, "/api/v1/namespaces/%s", name) };
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct namespace found;
+
+	if (api_connection_fetch_one(connection, &fetch, err))
+		return -1;
+	foreign_object_parse(fetch.text, fetch.size, false, &tree, err);
+	if (err->kind != ERR_NONE || namespace_decode(tree, "", arena, &found, err))
+		return -1;
+	found.resource_version = "";
+	return add_document(namespace_document, &found, arena, yaml, err);
+}
+
+static int record(struct connection *connection, const struct ray_cluster *cluster,
+		  struct buf *yaml, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct listed_pools *listed;
+	const void *objects;
+	bool any = false;
+
+	if (status_pools_page.read(connection, &arena, &objects, err))
+		return err->kind == ERR_NOT_FOUND ? 0 : -1;
+	listed = objects;
+	VEC_EACH(struct gpu_pool, pool, &listed->list) {
+		const struct gpu_pool *one = pool;
+		bool draws = false;
+
+		ARRAY_EACH(const struct worker_group, group, cluster->groups, cluster->group_count)
+			draws |= pool_match_spec(&one, 1, &group->template.spec, NULL, &arena) == 0;
+		if (draws && !any)
+			buf_add_string(yaml, "# other RayClusters of a GPUPool are not recorded\n");
+		pool->resource_version = "";
+		pool->generation = 0;
+		if (draws && pool->problems.count == 0 &&
+		    add_document(pool_document, pool, &arena, yaml, err))
+			return -1;
+		any |= draws;
+	}
+	return any ? record_namespace(connection, cluster->namespace_, &arena, yaml, err) : 0;
+}
+
+const struct simulate_objects simulate_pools = { decode, record };

@@ -1,4 +1,5 @@
-/* GPUPools of a simulation: by name; two with the same name, and one with a wrong type, are an error. */
+/* GPUPools of a simulation: by name; two with the same name, and one with a wrong type, are an error. Of a
+ * recording: those that its worker groups draw from, and its Namespace, whose labels choose the queue. */
 #ifndef FEATURE_POOLS_CLI_SIMULATE_POOLS_H
 #define FEATURE_POOLS_CLI_SIMULATE_POOLS_H
 

@@ -16,18 +16,12 @@
 #define BAR_CELLS 40
 #define OTHERS "(others)"
 
-struct pools {
-	VEC(struct gpu_pool) list; /* by name */
-	size_t left_out;
-	struct arena *arena;
-};
-
 /* ---- reading ---- */
 
 static void add_pool(void *context, const char *text, size_t size, const char *problem)
 {
 	AUTO(json_done) struct cJSON *tree = NULL;
-	struct pools *pools = context;
+	struct listed_pools *pools = context;
 	struct gpu_pool pool;
 	struct err err;
 
@@ -72,9 +66,9 @@ static int explain_failure(struct err *err)
 static int read_pools(struct connection *connection, struct arena *arena, const void **ret_objects,
 		      struct err *err)
 {
-	struct pools *pools = ARENA_NEW(arena, struct pools);
+	struct listed_pools *pools = ARENA_NEW(arena, struct listed_pools);
 
-	*pools = (struct pools){ .arena = arena };
+	*pools = (struct listed_pools){ .arena = arena };
 	if (api_connection_list(connection, PATH, FOREIGN_OBJECT_MAX_BYTES, add_pool, pools, arena,
 				err))
 		return explain_failure(err);
@@ -273,7 +267,7 @@ static void write_pool(const struct gpu_pool *pool, const struct status_page_inp
 
 static void write_text(const struct status_page_input *input, struct arena *arena, struct buf *buf)
 {
-	const struct pools *pools = input->objects;
+	const struct listed_pools *pools = input->objects;
 	bool bars = false;
 
 	if (pools->list.count == 0) {
@@ -316,7 +310,7 @@ static const struct field pool_fields[] = {
 static const struct field page_fields[] = {
 	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION),
 	FIELD_FIXED("kind", "PoolStatusList"),
-	FIELD_VEC(struct pools, list, pool_fields, "pools", .flags = FIELD_ALWAYS),
+	FIELD_VEC(struct listed_pools, list, pool_fields, "pools", .flags = FIELD_ALWAYS),
 	FIELD_END,
 };
 

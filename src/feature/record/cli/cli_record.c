@@ -9,12 +9,14 @@
 #include "cli/shared/file.h"
 #include "cli/shared/flags.h"
 #include "cli/shared/help.h"
+#include "cli/shared/simulate_objects.h"
 #include "cli/shared/view.h"
 #include "codec/text/duration.h"
 #include "feature/record/cli/ray_direct.h"
 #include "feature/record/cli/recorder.h"
 #include "feature/record/objects/ray_work_json.h"
 #include "feature/record/objects/recording.h"
+#include "feature_cli.h"
 
 #define POLL_MS 10000
 #define SINCE_MAX_MS (INT64_C(366) * 86400 * 1000)
@@ -23,8 +25,8 @@
 static const char help[] =
 	"usage: @ record CLUSTER [-n NS] [--since 24h] [--follow] -o FILE [flags]\n"
 	"Writes the work that Ray lists, with its times and resources, the RayCluster,\n"
-	"and how long Pods and processes took to start, for \"simulate\"; no names,\n"
-	"commands and environments of the work.\n"
+	"its GPUPools, and how long Pods and processes took to start, for \"simulate\";\n"
+	"no names, commands and environments of the work.\n"
 	"  --since DURATION              how far back; default 24h\n"
 	"  --follow                      every 10 s until Ctrl-C: keeps what Ray forgets\n"
 	"  -o, --output FILE             is replaced\n"
@@ -64,7 +66,7 @@ struct recording_to {
 	struct view_one *one;
 	struct ray_direct *direct; /* NULL: the controller is asked */
 	struct recorder *recorder;
-	struct buf *summary;
+	struct buf *summary, *objects;
 };
 
 /* Adds an answer and writes the file. */
@@ -97,10 +99,24 @@ static int record_once(const struct recording_to *to, const struct view_cluster 
 		return -1;
 	recorder_add(to->recorder, &snapshot, &page);
 	buf_clear(to->summary);
+	buf_add_string(&file, buf_string(to->objects));
 	return recorder_write(to->recorder, &snapshot, &file, to->summary, err) ||
 			       replace_file(to->arguments->path, &file, err) ?
 		       -1 :
 		       0;
+}
+
+/* Once: what cannot be read is missing. */
+static void add_objects(const struct recording_to *to)
+{
+	static const struct simulate_objects *const objects[] = { FEATURE_SIMULATE_OBJECTS NULL };
+	const struct ray_cluster *cluster = &to->one->cluster->snapshot.cluster;
+	struct err err;
+
+	for (size_t i = 0; objects[i]; i++)
+		if (objects[i]->record &&
+		    objects[i]->record(to->one->connection, cluster, to->objects, &err))
+			help_warn("record", err.text);
 }
 
 /* ---- again ---- */
@@ -160,7 +176,8 @@ static int record(const struct arguments *arguments, struct err *err)
 	AUTO(done_direct) struct ray_direct *direct = NULL;
 	AUTO(done_recorder) struct recorder *recorder = recorder_new(arguments->since_ms);
 	AUTO(buf_done) struct buf summary = BUF_INIT(SUMMARY_BYTES_MAX);
-	struct recording_to to = { arguments, &one, NULL, recorder, &summary };
+	AUTO(buf_done) struct buf objects = BUF_INIT(SUMMARY_BYTES_MAX);
+	struct recording_to to = { arguments, &one, NULL, recorder, &summary, &objects };
 
 	if (view_one_open(&arguments->connection, arguments->name,
 			  arguments->gcs ? VIEW_OBJECTS : VIEW_SNAPSHOT, &arena, &one, err))
@@ -168,6 +185,7 @@ static int record(const struct arguments *arguments, struct err *err)
 	if (arguments->gcs)
 		direct = ray_direct_new(one.connection, arguments->gcs);
 	to.direct = direct;
+	add_objects(&to);
 	if (record_once(&to, one.cluster, err))
 		return -1;
 	if (arguments->follow) {

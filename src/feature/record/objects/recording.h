@@ -1,6 +1,7 @@
 /* The file of `rayscaler record`: YAML documents RayCluster, RayClusterAutoscaler (where there is
  * one), PodStarts and Workload, for `rayscaler simulate`. Nothing in it may be secret: the objects are
- * written as in a snapshot (codec/objects/snapshot_json), work has resources and times only. */
+ * written as in a snapshot (codec/objects/snapshot_json), work has resources and times only. Features
+ * add objects of their own (cli/shared/simulate_objects). */
 #ifndef FEATURE_RECORD_OBJECTS_RECORDING_H
 #define FEATURE_RECORD_OBJECTS_RECORDING_H
 
