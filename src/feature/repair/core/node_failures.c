@@ -33,7 +33,8 @@ static struct failures recent_failures(const struct health *health)
 
 	ARRAY_EACH(const struct worker_failure, failure, snapshot->worker_failures,
 		   snapshot->worker_failure_count)
-		if ((!head || failure->at > head->started_at) && failure->at <= snapshot->now &&
+		if ((!head || failure->at > head->started_at) &&
+		    due_reached(health->facts->due, failure->at) &&
 		    !due_passed(health->facts->due, failure->at, NODE_FAILURES_MS))
 			recent.at[recent.count++] = failure;
 	sort_stable(recent.at, recent.count, sizeof(*recent.at), compare_failures);
