@@ -53,7 +53,7 @@ def lines(directory: Path) -> List[Dict[str, Any]]:
 
 def finish(directory: Path) -> None:
     """Ends the run some steps from now."""
-    step = next(line["step"] for line in reversed(lines(directory)) if line["event"] == "step")
+    step = next((line["step"] for line in reversed(lines(directory)) if line["event"] == "step"), 0)
     made = directory / "finish.new"
     made.write_text(str(step + 10))
     made.rename(directory / "finish")

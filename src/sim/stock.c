@@ -4,6 +4,7 @@
 
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
+#include "sim/node_repair.h"
 #include "sim/pass_time.h"
 #include "sim/pod.h"
 
@@ -109,18 +110,6 @@ static bool is_refused(const struct stock_pool *pool, int64_t now_ms)
 	return false;
 }
 
-/* Its present repair; NULL: none. */
-static const struct node_pool_window *repair_of(const struct stock_pool *pool, size_t n,
-						int64_t now_ms)
-{
-	ARRAY_EACH(const struct node_pool_window, repair, pool->input->repairs,
-		   pool->input->repair_count)
-		if (repair->from_ms <= now_ms && now_ms < repair->until_ms &&
-		    (int64_t)n < repair->nodes)
-			return repair;
-	return NULL;
-}
-
 /* An added Node that has been empty for long is removed; seen when the stock is read. */
 static void refresh(const struct sim_world *world, struct stock_pool *pool, size_t n)
 {
@@ -141,7 +130,7 @@ static size_t find_node(const struct sim_world *world, size_t p, const struct re
 
 		refresh(world, pool, n);
 		if ((node->state == STOCK_READY || node->state == STOCK_COMING) &&
-		    !repair_of(pool, n, world->now_ms) &&
+		    !node_repair_of(pool, n, world->now_ms) &&
 		    has_room(pool, node->free, node->pods, request))
 			return n;
 	}
@@ -157,7 +146,7 @@ static size_t add_node(struct sim_world *world, size_t p, const struct resources
 	if (is_refused(pool, world->now_ms) || !has_room(pool, pool->allocatable.at, 0, request))
 		return SIZE_MAX;
 	while ((n < pool->end && pool->nodes[n].state != STOCK_ABSENT) ||
-	       repair_of(pool, n, world->now_ms))
+	       node_repair_of(pool, n, world->now_ms))
 		n++;
 	if (n >= (size_t)pool->input->max_nodes)
 		return SIZE_MAX;
@@ -333,40 +322,4 @@ void stock_node_ready(struct sim_world *world, uint64_t id)
 		}
 	if (world->pools[p].nodes[n].pods > 0)
 		plan_interruption(world, p, n);
-}
-
-/* Tainted and cordoned, as a program that repairs Nodes does it. */
-static struct node sick_node(const struct stock_pool *pool, uint64_t id,
-			     const struct node_pool_window *repair, struct arena *arena)
-{
-	const struct taint taint = { .key = "nvidia.com/gpu-xid-error",
-				     .value = "",
-				     .effect = "NoSchedule",
-				     .added = SIM_EPOCH_MS + repair->from_ms };
-	struct node node = pool->input->node;
-
-	node.name = arena_printf(arena, "node-%llu", (unsigned long long)id);
-	node.unschedulable = true;
-	node.taints = ARENA_JOIN(arena, node.taints, node.taint_count, &taint, 1);
-	node.taint_count++;
-	return node;
-}
-
-void stock_add_sick(const struct sim_world *world, struct arena *arena, struct snapshot *snapshot)
-{
-	VEC(struct node) nodes = { .at = NULL };
-
-	for (size_t p = 0; p < world->input->models.pools.count; p++) {
-		const struct stock_pool *pool = &world->pools[p];
-
-		for (size_t n = 0; pool->input->repair_count > 0 && n < pool->end; n++) {
-			const struct node_pool_window *repair = repair_of(pool, n, world->now_ms);
-
-			if (repair && pool->nodes[n].pods > 0)
-				VEC_PUSH(arena, &nodes,
-					 sick_node(pool, stock_node_id(p, n), repair, arena));
-		}
-	}
-	snapshot->nodes = nodes.at;
-	snapshot->node_count = nodes.count;
 }

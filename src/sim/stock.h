@@ -12,22 +12,6 @@
 
 #define STOCK_EMPTY_MS INT64_C(600000)
 
-/* The id of a Node in events. */
-static inline uint64_t stock_node_id(size_t pool, size_t node)
-{
-	return (uint64_t)pool << 32 | node;
-}
-
-static inline size_t stock_pool_of(uint64_t id)
-{
-	return id >> 32;
-}
-
-static inline size_t stock_node_of(uint64_t id)
-{
-	return id & UINT32_MAX;
-}
-
 void stock_init(struct sim_world *world);
 /* A Node for a new Pod: at once, later, or after a change of the stock. */
 void stock_request(struct sim_worker *worker);
@@ -38,8 +22,6 @@ struct stock_refusal {
 };
 /* Its spec in place of what is allocated to it; false: its Node has no room. */
 bool stock_resize(struct sim_worker *worker, struct stock_refusal *ret_refusal);
-/* Nodes under repair with Pods, as the snapshot has them. */
-void stock_add_sick(const struct sim_world *world, struct arena *arena, struct snapshot *snapshot);
 void stock_node_ready(struct sim_world *world, uint64_t id); /* SIM_EVENT_NODE */
 
 #endif

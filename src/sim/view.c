@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "sim/baseline.h"
+#include "sim/node_repair.h"
 #include "sim/repair.h"
 #include "sim/sharing.h"
-#include "sim/stock.h"
 
 /* A Ray node's idleness, as its raylet reports it, and drains. Source: ray 2.60,
  * src/ray/raylet/scheduling/local_resource_manager.cc (a node is idle since its last resource was
@@ -224,7 +224,7 @@ void view_make(struct sim_ray *ray, struct arena *arena, struct sim_view *view)
 		.pools = sharing_terms(ray),
 	};
 	if (world->input->policy != SIM_POLICY_RAY_AUTOSCALER)
-		stock_add_sick(world, arena, &view->snapshot);
+		node_repair_add(world, arena, &view->snapshot);
 	if (world->repairing && view->snapshot.node_count > 0)
 		world->repairing->observe(ray, arena, &view->snapshot);
 }

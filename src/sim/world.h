@@ -197,6 +197,22 @@ struct stock_pool {
 	size_t end;               /* no Node from here on has ever existed */
 };
 
+/* The id of a Node in events. */
+static inline uint64_t stock_node_id(size_t pool, size_t node)
+{
+	return (uint64_t)pool << 32 | node;
+}
+
+static inline size_t stock_pool_of(uint64_t id)
+{
+	return id >> 32;
+}
+
+static inline size_t stock_node_of(uint64_t id)
+{
+	return id & UINT32_MAX;
+}
+
 /* ---- a RayCluster ---- */
 
 struct sim_ray {
