@@ -90,7 +90,7 @@ bench-events: $(PROGRAMS)
 bench-suspend: $(PROGRAMS)
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_suspend.py $(BENCH)
-## bench-libraries: GPU-seconds that a pipeline of Ray Data holds and uses; BENCH="--data V2"
+## bench-libraries: GPU-seconds that work of Ray Data, Train, Tune and Serve holds and uses; BENCH="--work tune"
 bench-libraries: $(PROGRAMS)
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_libraries.py $(BENCH)
@@ -121,7 +121,7 @@ SMALL_timeline := OUT='$(BUILD)/small-benches'
 SMALL_sharing := OUT='$(BUILD)/small-benches'
 SMALL_bench-simulate := WORKLOADS=one
 SMALL_bench-suspend := BENCH='--arrivals 1 --clusters 1'
-SMALL_bench-libraries := BENCH='--run off --blocks 4 --dry-seconds 1'
+SMALL_bench-libraries := BENCH='--run off --blocks 4 --dry-seconds 1 --steps 20 --trials 2 --bursts 1'
 SMALL_fleet := FLEET=10 FLEET_FLAGS='--seconds 2'
 SMALL_hostile := HOSTILE='--clusters 20 --seconds 2 --rounds 1 --each 2 --scale 0.001 --only request-resources'
 SMALL_soak := SOAK='--minutes 0.1 --clusters 20 --seconds 2 --each 2 --scale 0.001 --only "numbers|changing"'

@@ -35,9 +35,9 @@ docs/REASONS.md docs/METRICS.md:
 $(POOL_CRD): KIND := GPUPool
 $(AUTOSCALER_CRD) $(POOL_CRD): $(BUILD)/tools/codec_object_schema
 	$< $(KIND) > $@
-# The chart refuses other names in extraArgs.
+# The chart refuses other names and values in extraArgs.
 charts/rayscaler/files/flags.txt: $(BUILD)/tools/ctl_options
-	$< | sed -nE 's/^\| `--([a-z0-9-]+)`.*/\1/p' > $@
+	$< --values > $@
 charts/rayscaler/crds/%: crd/%
 	cp $< $@
 # Only the part after a line.

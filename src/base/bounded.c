@@ -1,6 +1,5 @@
 #include "base/bounded.h"
 
-#include "base/bounded_run.h"
 #include "base/check.h"
 
 _Thread_local int64_t bounded_left;

@@ -42,6 +42,9 @@ static inline void bounded_count(int64_t units)
 		bounded_check();
 }
 
+/* Units that this thread has counted so far, in a run or not: the same on each machine for the same work. */
+int64_t bounded_units(void);
+
 /* A loop that base/counted.h does not count, because a constant limits its turns,
  * or because they are counted otherwise. */
 /* clang-format off */

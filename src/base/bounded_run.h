@@ -10,7 +10,4 @@
 bool bounded_run(struct bounded *bounded, struct arena *arena, void (*run)(void *context),
 		 void *context);
 
-/* Units that this thread has counted so far, in a run or not: the same on each machine for the same work. */
-int64_t bounded_units(void);
-
 #endif

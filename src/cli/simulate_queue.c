@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "cli/shared/table.h"
-#include "cli/simulate_text.h"
 #include "core/model/resources.h"
 
 const char *const simulate_queue_names[SIMULATE_QUEUE_COLUMNS] = {

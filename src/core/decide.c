@@ -15,6 +15,8 @@
 #include "core/decide/launch.h"
 #include "core/decide/limits.h"
 #include "core/decide/mark.h"
+#include "core/decide/packing_run.h"
+#include "core/decide/packing_state.h"
 #include "core/decide/patch.h"
 #include "core/decide/pool.h"
 #include "core/decide/progress.h"

@@ -89,7 +89,6 @@ struct gcs_call *gcs_call_new(struct gcs_client *client, int64_t timeout_ms, con
 	call->deadline_ms = loop_attended_ms(client->loop) + timeout_ms;
 	call->path = path;
 	buf_init(&call->request, GCS_REQUEST_BUFFER_BYTES);
-	buf_init(&call->lines, (size_t)GCS_LINES_MAX * GCS_LINE_MAX_BYTES);
 	call->read = read;
 	call->done = done;
 	call->context = context;

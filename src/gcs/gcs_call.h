@@ -12,7 +12,8 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "core/model/ray_list.h"
-#include "gcs/gcs_client.h"
+#include "gcs/gcs_reply.h"
+#include "gcs/gcs_report.h"
 #include "ray.pb-c.h"
 
 #define GCS_CLUSTER_ID_MAX_BYTES 64
@@ -78,19 +79,6 @@ void gcs_call_end(struct gcs_call *call, const struct gcs_reply *reply, const st
 void gcs_call_fail(struct gcs_call *call, const struct err *err);
 /* The same on a later turn of the loop. */
 void gcs_call_fail_later(struct gcs_call *call, const struct err *err);
-
-/* The gcs_call_read of GetClusterResourceState and of the lists of gcs_list: takes the reply's bytes and decodes them, and ends
- * the call then: now for a small reply, else on a later turn of the loop, after a thread of the pool
- * has decoded it. */
-void gcs_decode(struct gcs_call *call, const void *message, size_t size);
-
-/* Decodes the value that request_resources() of Ray's SDK writes into the store of a GCS under
- * autoscaler v1 to a constraint. Within the budget of the arena. Pure; any thread.
- *
- * value: JSON, not terminated. ERR_INPUT with the place; ERR_LIMIT and ERR_RETRY as
- * budget_refuse. */
-int gcs_requests_parse(const void *value, size_t size, struct arena *arena,
-		       struct ray_constraint *ret, struct err *err);
 
 /* 0 for OK and for a missing status. */
 int gcs_status_check(const Ray__GcsStatus *status, struct err *err);

@@ -10,6 +10,7 @@
 #include "codec/text/number.h"
 #include "codec/text/text.h"
 #include "gcs/gcs_call.h"
+#include "gcs/gcs_decode.h"
 #include "gcs/gcs_list.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_report.h"
@@ -536,6 +537,7 @@ struct gcs_call *gcs_client_publish_lines(struct gcs_client *client, int64_t tim
 					     gcs_lines_read_mark, done, context);
 
 	call->writes = true;
+	buf_init(&call->lines, (size_t)GCS_LINES_MAX * GCS_LINE_MAX_BYTES);
 	for (size_t i = 0; i < count && i < GCS_LINES_MAX; i++) {
 		text_add_clean(&call->lines, arena_cut(&scratch, lines[i], GCS_LINE_MAX_BYTES - 1));
 		(void)buf_add(&call->lines, "", 1);

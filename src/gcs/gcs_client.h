@@ -29,12 +29,12 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/time.h"
-#include "core/model/gpu_holder.h"
 #include "core/model/plan.h"
+#include "core/model/ray_list.h"
 #include "core/model/ray_state.h"
+#include "gcs/gcs_reply.h"
 
 struct gcs_client;
-struct gcs_call;
 struct gcs_list_use;
 struct loop;
 
@@ -66,27 +66,6 @@ void gcs_client_configure(struct gcs_client *client, const struct gcs_config *co
 /* Calls in flight end without a callback. NULL is fine. */
 void gcs_client_free(struct gcs_client *client);
 
-/* Ends one call without its callback. Not for a call whose callback was called. */
-void gcs_call_cancel(struct gcs_call *call);
-
-/* The members that the method names are set, the others are NULL, false and "". After an error all
- * of them are. */
-struct gcs_reply {
-	const struct ray_state *state;
-	const struct ray_constraint *constraint;
-	const struct gpu_use *gpu_use;
-	const struct ray_work *work;
-	const struct ray_in_use *in_use;
-	const struct ray_drain *drains;
-	size_t drain_count;
-	bool accepted;
-	const char *rejection;
-	struct plan_size size;
-};
-
-/* The end of a call: err is NULL exactly when it succeeded. */
-typedef void gcs_done(void *context, const struct gcs_reply *reply, const struct err *err);
-
 /* GetClusterResourceState. `state` is NULL exactly when there is an err (but see
  * gcs_call_ask_known), else it lives in `arena`: the reply is decoded, a large one on a
  * thread of the pool (net/work.h), into an arena that replaces `arena`, whose previous content is
@@ -97,7 +76,6 @@ struct gcs_call *gcs_client_get_state(struct gcs_client *client, int64_t timeout
 /* Before the reply to this get_state call is decoded, calls `known` with the same context, the
  * digest (gcs_state.h) and the size of the reply: is all of it known already? When it is, the
  * callback gets neither a state nor an err. `known` must not touch the call or the client. */
-typedef bool gcs_state_known(void *context, uint64_t digest, size_t size);
 void gcs_call_ask_known(struct gcs_call *call, gcs_state_known *known);
 
 #define GCS_DEADLINE_UNKNOWN 0 /* of a drain with reason PREEMPTION, as in Ray's message */
@@ -127,11 +105,9 @@ struct gcs_call *gcs_client_resize_node(struct gcs_client *client, int64_t timeo
  * as infeasible. `state` is the reply that `plan` was made from. Sent from the plan: infeasible
  * demand of source ray, bundles exactly as received, one entry per distinct shape (not one per
  * request), at most GCS_REPORT_MAX_ENTRIES of each kind and GCS_REPORT_MAX_BYTES in all
- * (docs/internals/ray.md, T36); launches (toLaunch of each group) and workers that are Pending or
+ * (gcs_report.h; docs/internals/ray.md, T36); launches (toLaunch of each group) and workers that are Pending or
  * Starting. The version is that of gcs_report_version: it grows across our restarts. Everything is
  * copied before the function returns. */
-#define GCS_REPORT_MAX_ENTRIES 1000
-#define GCS_REPORT_MAX_BYTES (4u << 20)
 struct gcs_call *gcs_client_report_state(struct gcs_client *client, int64_t timeout_ms, time_ms now,
 					 const struct ray_state *state, const struct plan *plan,
 					 gcs_done *done, void *context);
@@ -149,6 +125,14 @@ struct gcs_call *gcs_client_kv_put(struct gcs_client *client, int64_t timeout_ms
 struct gcs_call *gcs_client_get_kv_requests(struct gcs_client *client, int64_t timeout_ms,
 					    struct arena *arena, gcs_done *done, void *context);
 
+/* Decodes the value that request_resources() of Ray's SDK writes into the store of a GCS under
+ * autoscaler v1 to a constraint. Within the budget of the arena. Pure; any thread.
+ *
+ * value: JSON, not terminated. ERR_INPUT with the place; ERR_LIMIT and ERR_RETRY as
+ * budget_refuse. */
+int gcs_requests_parse(const void *value, size_t size, struct arena *arena,
+		       struct ray_constraint *ret, struct err *err);
+
 /* One list of a GCS: GetAllActorInfo, GetTaskEvents, GetAllPlacementGroup or GetAllJobInfo, one page
  * of at most `rows_max` rows of its use: gcs_gpu_use (the work that uses GPUs now; `gpu_use` of the
  * reply), gcs_in_use (`in_use`) or that of a feature (`work`). The result is in `arena`, as the state of
@@ -156,11 +140,6 @@ struct gcs_call *gcs_client_get_kv_requests(struct gcs_client *client, int64_t t
 struct gcs_call *gcs_client_get_list(struct gcs_client *client, int64_t timeout_ms,
 				     enum ray_list list, const struct gcs_list_use *use,
 				     struct arena *arena, gcs_done *done, void *context);
-
-/* The submitted Ray jobs that have not ended, also those without a driver yet (gcs_in_use.h):
- * `in_use`. */
-struct gcs_call *gcs_client_get_submitted(struct gcs_client *client, int64_t timeout_ms,
-					  struct arena *arena, gcs_done *done, void *context);
 
 /* GcsPublish of lines that every driver prints as those of Ray's autoscaler, "(autoscaler +12s)
  * LINE". Two calls: the v2 mark, which selects the form of a line, then the lines. At

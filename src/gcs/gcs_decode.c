@@ -1,7 +1,8 @@
+#include "gcs/gcs_decode.h"
+
 #include "base/budget.h"
 #include "base/buf.h"
 #include "base/memory.h"
-#include "gcs/gcs_call.h"
 #include "gcs/gcs_list.h"
 #include "gcs/gcs_state.h"
 #include "net/loop.h"

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "core/model/gpu_holder.h"
+
 /* Rows that are requested; a reply with more is refused. */
 #define GCS_GPU_USE_ROWS_MAX 10000
 #define GCS_GPU_USE_REPLY_MAX_BYTES ((size_t)16 << 20)

@@ -211,7 +211,7 @@ static void keys_read(struct gcs_call *call, const void *message, size_t size)
 	gcs_call_send_message(call, &request.base);
 }
 
-struct gcs_call *gcs_client_get_submitted(struct gcs_client *client, int64_t timeout_ms,
+struct gcs_call *gcs_in_use_get_submitted(struct gcs_client *client, int64_t timeout_ms,
 					  struct arena *arena, gcs_done *done, void *context)
 {
 	Ray__InternalKVKeysRequest request = RAY__INTERNAL_KVKEYS_REQUEST__INIT;

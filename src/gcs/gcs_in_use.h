@@ -7,6 +7,9 @@
 #include <stdint.h>
 
 #include "base/time.h"
+#include "gcs/gcs_reply.h"
+
+struct gcs_client;
 
 /* Ray shows no more either. Rows of ended work count. */
 #define GCS_IN_USE_ROWS_MAX 10000
@@ -21,5 +24,9 @@ struct ray_in_use {
 /* Of actors, placement groups and jobs, which are drivers. Those of the dashboard do not count:
  * Ray's own namespaces begin with "_ray_internal_". */
 extern const struct gcs_list_use gcs_in_use;
+
+/* The submitted Ray jobs that have not ended, also those without a driver yet: `in_use`. A call of gcs_client. */
+struct gcs_call *gcs_in_use_get_submitted(struct gcs_client *client, int64_t timeout_ms,
+					  struct arena *arena, gcs_done *done, void *context);
 
 #endif

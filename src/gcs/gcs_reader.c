@@ -4,7 +4,6 @@
 
 #include "base/budget.h"
 #include "gcs/gcs_message.h"
-#include "gcs/gcs_state.h"
 #include "net/work.h"
 
 /* A longer text rarely occurs twice. */
@@ -88,7 +87,7 @@ const char *gcs_reader_problem(struct gcs_reader *reader, const char *member, co
 	const char *text = arena_printf(reader->arena, "%s.%s.%.200s: %s", place_text(reader),
 					member, key, problem);
 
-	if (reader->problems.count < GCS_STATE_PROBLEMS_MAX)
+	if (reader->problems.count < GCS_READER_PROBLEMS_MAX)
 		VEC_PUSH(reader->arena, &reader->problems, text);
 	return text;
 }
@@ -132,7 +131,7 @@ int gcs_reader_check(struct gcs_reader *reader)
 	return err_set(reader->err, ERR_LIMIT,
 		       "%s: the state needs more than %zu bytes of memory; the whole "
 		       "reply is refused",
-		       place_text(reader), GCS_STATE_MEMORY_CEILING_BYTES);
+		       place_text(reader), GCS_READER_MEMORY_CEILING_BYTES);
 }
 
 int gcs_reader_refuse(struct gcs_reader *reader, const ProtobufCMessageDescriptor *message,
@@ -151,7 +150,7 @@ const char *gcs_reader_text(struct gcs_reader *reader, const char *text)
 
 	if (size == 0)
 		return "";
-	if (gcs_reader_is_above(reader, "", size, GCS_STATE_TEXT_MAX, "bytes in one text"))
+	if (gcs_reader_is_above(reader, "", size, GCS_READER_TEXT_MAX, "bytes in one text"))
 		return "";
 	if (size <= TEXT_SHARED_MAX)
 		known = gcs_intern_find(&reader->texts, text, size);

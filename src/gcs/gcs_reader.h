@@ -12,6 +12,12 @@
 #include "core/model/ray_state.h"
 #include "gcs/gcs_wire.h"
 
+#define GCS_READER_TEXT_MAX ((size_t)16 << 10) /* bytes of one text */
+/* Limit of the entries in ray_state.problems. */
+#define GCS_READER_PROBLEMS_MAX ((size_t)100)
+/* Memory of the decoded state in the arena. */
+#define GCS_READER_MEMORY_CEILING_BYTES ((size_t)64 << 20)
+
 /* Interns equal byte strings of one reply, so that their decoded values are stored once. Best
  * effort: at most GCS_INTERN_PROBES slots are probed, so bytes that were built to collide are
  * stored twice and cost no time. Affects only where a result is stored, never its content. Pure. */

@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
-#include "gcs/gcs_client.h"
 #include "gcs/gcs_message.h"
 #include "ray.pb-c.h"
 

@@ -8,6 +8,9 @@
 #include "core/model/plan.h"
 #include "core/model/ray_state.h"
 
+#define GCS_REPORT_MAX_ENTRIES 1000
+#define GCS_REPORT_MAX_BYTES (4u << 20)
+
 /* A GCS drops a report whose version is below the last one it accepted. A counter alone would
  * restart with this process, the clock alone may be set back: so the version is above the clock
  * (ms), the version that the GCS has seen (0 in Ray 2.60, which does not set it), and the last one

@@ -309,7 +309,7 @@ static const char *gcs_cut_text(struct gcs_reader *reader, const char *member,
 	size_t size = gcs_bytes_size(&bytes);
 	const char *text;
 
-	if (gcs_reader_is_above(reader, member, size, GCS_STATE_TEXT_MAX, "bytes in one text"))
+	if (gcs_reader_is_above(reader, member, size, GCS_READER_TEXT_MAX, "bytes in one text"))
 		return "";
 	text = gcs_reader_text(reader, arena_strndup(&reader->entry, (const char *)bytes.at, size));
 	arena_reset(&reader->entry);
@@ -708,7 +708,7 @@ int gcs_state_decode(const void *data, size_t size, const struct work_job *job, 
 	struct gcs_reader reader = {
 		.job = job,
 		.arena = arena,
-		.ceiling_bytes = arena->used_bytes + GCS_STATE_MEMORY_CEILING_BYTES,
+		.ceiling_bytes = arena->used_bytes + GCS_READER_MEMORY_CEILING_BYTES,
 		.err = err,
 	};
 

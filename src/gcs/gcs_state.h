@@ -46,11 +46,6 @@ struct work_job;
 #define GCS_STATE_GANG_BUNDLES_MAX ((size_t)10000)
 /* Ray sends each bundle in two forms, and both count. */
 #define GCS_STATE_BUNDLES_MAX ((size_t)200000)
-#define GCS_STATE_TEXT_MAX ((size_t)16 << 10) /* bytes of one text */
-/* Limit of the entries in ray_state.problems. */
-#define GCS_STATE_PROBLEMS_MAX ((size_t)100)
-/* Memory of the decoded state in the arena. */
-#define GCS_STATE_MEMORY_CEILING_BYTES ((size_t)64 << 20)
 
 /* ERR_INPUT: not this message. ERR_LIMIT: above a limit. An invalid amount (NaN, infinite,
  * negative, too large) is a problem of its node or request and of the state, never an error.

@@ -6,16 +6,41 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/token_bucket.h"
-#include "kube/kube_call.h"
 #include "kube/kube_decode.h"
 #include "kube/kube_error.h"
 #include "kube/kube_queue.h"
-#include "kube/kube_verb.h"
 
 #define KUBE_ERROR_BODY_MAX_BYTES ((size_t)1 << 20)
 #define KUBE_STATUS_TOO_MANY_REQUESTS 429
 #define KUBE_BUSY_MIN_MS 500
 #define KUBE_BUSY_MAX_MS 5000
+
+enum kube_call_state {
+	KUBE_CALL_QUEUED = 1,
+	KUBE_CALL_WAITING, /* in `sent`, for credentials: it has no request */
+	KUBE_CALL_BUSY,    /* in `sent`, until it may be repeated after 429: no request either */
+	KUBE_CALL_SENT,
+	KUBE_CALL_DONE, /* its callback runs */
+};
+
+struct kube_call {
+	struct kube_client *client;
+	struct kube_queued queued; /* not of a watch */
+	struct list_item sent;     /* of `sent` of the client */
+	enum kube_call_state state;
+	enum kube_verb verb;
+	bool watch, repeated;
+	char *path, *header; /* header NULL: none */
+	void *body;
+	size_t body_size;
+	int64_t queued_ms;
+	int64_t until_ms; /* of loop_boot_ms; 0: no limit */
+	uint64_t credentials_version;
+	struct kube_stream stream; /* of an ordinary call: done and context only */
+	struct https_request *request;
+	int busy; /* number of 429 answers */
+	struct loop_timer *busy_timer;
+};
 
 struct kube_client {
 	struct loop *loop;
@@ -24,7 +49,7 @@ struct kube_client {
 	struct kube_config_user user;
 	struct kube_client_options options;
 	struct kube_queue queue; /* calls that wait to be sent */
-	struct list sent;        /* kube_call.item: the others, with the watches */
+	struct list sent;        /* kube_call.sent: the others, with the watches */
 	struct token_bucket rate;
 	struct loop_timer *timer;
 	struct kube_decoder decoder;
@@ -35,10 +60,10 @@ static void kube_call_free(struct kube_call *call)
 	struct kube_client *client = call->client;
 
 	if (call->state == KUBE_CALL_QUEUED)
-		kube_queue_remove(&client->queue, call);
+		kube_queue_remove(&client->queue, &call->queued);
 	else if (!call->watch)
-		kube_queue_ended(&client->queue, call);
-	list_remove(&call->item);
+		kube_queue_ended(&client->queue, &call->queued);
+	list_remove(&call->sent);
 	if (call->state == KUBE_CALL_SENT)
 		https_cancel(call->request);
 	loop_timer_free(call->busy_timer);
@@ -236,8 +261,8 @@ static void kube_call_send(struct kube_call *call)
 
 static void kube_call_leave_queue(struct kube_call *call)
 {
-	kube_queue_sent(&call->client->queue, call);
-	list_add(&call->client->sent, &call->item);
+	kube_queue_sent(&call->client->queue, &call->queued);
+	list_add(&call->client->sent, &call->sent);
 }
 
 /* Ends a call that has no request: its caller gets the reason. */
@@ -278,7 +303,15 @@ static void kube_call_expire(struct kube_call *call)
 
 static struct kube_call *kube_client_oldest(const struct kube_client *client)
 {
-	return LIST_MEMBER(client->queue.calls.first, struct kube_call, item);
+	return LIST_MEMBER(client->queue.calls.first, struct kube_call, queued.item);
+}
+
+/* NULL: no waiting call has a place. */
+static struct kube_call *kube_client_next(const struct kube_client *client)
+{
+	struct kube_queued *next = kube_queue_next(&client->queue);
+
+	return next ? LIST_MEMBER(&next->item, struct kube_call, queued.item) : NULL;
 }
 
 static bool kube_call_is_expired(const struct kube_call *call)
@@ -293,7 +326,7 @@ static bool kube_call_is_expired(const struct kube_call *call)
 static struct kube_call *kube_client_hopeless(const struct kube_client *client)
 {
 	struct kube_call *oldest = kube_client_oldest(client);
-	struct kube_call *next = kube_queue_next(&client->queue);
+	struct kube_call *next = kube_client_next(client);
 
 	if (oldest && (kube_call_is_expired(oldest) || kube_call_refusal(oldest)))
 		return oldest;
@@ -309,7 +342,7 @@ static int64_t kube_client_wait_ms(const struct kube_client *client, const struc
 
 	if (kube_client_hopeless(client))
 		return 0;
-	if (!kube_queue_next(&client->queue))
+	if (!kube_client_next(client))
 		return expire_ms;
 	int64_t token_ms = token_bucket_wait_ms(&client->rate);
 	return token_ms < expire_ms ? token_ms : expire_ms;
@@ -320,7 +353,7 @@ static void kube_client_pump(struct kube_client *client)
 	int64_t now = loop_monotonic_ms(client->loop);
 	struct kube_call *next;
 
-	while ((next = kube_queue_next(&client->queue)) && !kube_call_refusal(next) &&
+	while ((next = kube_client_next(client)) && !kube_call_refusal(next) &&
 	       token_bucket_take(&client->rate, 1, now)) {
 		kube_call_leave_queue(next);
 		kube_call_send(next);
@@ -357,7 +390,7 @@ static void kube_client_on_renewed(void *context)
 	struct list_item *item = client->sent.first;
 
 	while (item) {
-		struct kube_call *call = LIST_MEMBER(item, struct kube_call, item);
+		struct kube_call *call = LIST_MEMBER(item, struct kube_call, sent);
 		const char *refusal = call->state == KUBE_CALL_WAITING ? kube_call_refusal(call) :
 									 NULL;
 
@@ -420,7 +453,7 @@ void kube_client_free(struct kube_client *client)
 		return;
 	while ((call = kube_client_oldest(client)))
 		kube_call_free(call);
-	while ((call = LIST_MEMBER(client->sent.first, struct kube_call, item))) {
+	while ((call = LIST_MEMBER(client->sent.first, struct kube_call, sent))) {
 		CHECK(call->state != KUBE_CALL_DONE);
 		kube_call_free(call);
 	}
@@ -460,7 +493,7 @@ struct kube_call *kube_client_request(struct kube_client *client,
 	call->stream.done = done;
 	call->stream.context = context;
 	call->state = KUBE_CALL_QUEUED;
-	kube_queue_add(&client->queue, call, request->flow);
+	kube_queue_add(&client->queue, &call->queued, request->flow);
 	kube_client_pump(client);
 	return call;
 }
@@ -484,7 +517,7 @@ struct kube_call *kube_client_stream(struct kube_client *client, const char *pat
 	CHECK(stream->stall_ms > 0 && stream->on_chunk && stream->done);
 	call->watch = true;
 	call->stream = *stream;
-	list_add(&client->sent, &call->item);
+	list_add(&client->sent, &call->sent);
 	kube_call_send(call);
 	return call;
 }

@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "kube/kube_config.h"
 #include "kube/kube_path.h"
+#include "kube/kube_verb.h"
 #include "net/backoff.h"
 #include "net/https.h"
 #include "net/loop.h"
@@ -88,15 +89,6 @@ struct kube_answer {
  * The arguments are valid until it returns. */
 typedef void kube_client_done(void *context, const struct kube_answer *answer,
 			      const struct err *err);
-
-enum kube_verb {
-	KUBE_GET = 1, /* of an object; of a collection it is a list */
-	KUBE_CREATE,
-	KUBE_JSON_PATCH,  /* application/json-patch+json */
-	KUBE_MERGE_PATCH, /* application/merge-patch+json */
-	KUBE_UPDATE,
-	KUBE_DELETE,
-};
 
 struct kube_request {
 	enum kube_verb verb;

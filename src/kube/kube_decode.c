@@ -4,7 +4,7 @@
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/watch_json.h"
 #include "codec/text/json.h"
-#include "kube/kube_informer.h"
+#include "kube/kube_type.h"
 #include "net/work.h"
 
 struct kube_decode {

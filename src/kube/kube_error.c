@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/time.h"
 #include "codec/objects/watch_json.h"
 #include "codec/text/json.h"
 #include "kube/kube_path.h"
-#include "kube/kube_verb.h"
 #include "net/process.h"
 
 #define KUBE_STATUS_MESSAGE_MAX 400

@@ -4,10 +4,11 @@
 #define KUBE_KUBE_ERROR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
-#include "kube/kube_client.h"
+#include "kube/kube_verb.h"
 
 struct kube_error_call {
 	enum kube_verb verb;

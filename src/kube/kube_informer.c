@@ -1,3 +1,5 @@
+#include "kube/kube_informer.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #include "codec/text/json.h"
 #include "core/model/field.h"
 #include "kube/kube_informer_intern.h"
+#include "kube/kube_informer_late.h"
 
 #define KUBE_PAGE_OBJECTS 250
 #define KUBE_WATCH_FAILURES_MAX 3

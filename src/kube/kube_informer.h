@@ -23,103 +23,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/time.h"
 #include "kube/kube_client.h"
+#include "kube/kube_informer_options.h"
 
-struct cJSON;
 struct kube_informer;
-
-/* A kind of object. The decoder gets a fresh arena and object_size zeroed bytes. */
-struct kube_type {
-	const char *kind;        /* "Pod" */
-	const char *plural;      /* "pods" */
-	const char *group;       /* "" is the core group */
-	const char *versions[4]; /* the first that is served is used; ends with NULL */
-	const char *install;     /* the fix when the server does not know it; "" built in */
-	size_t object_size;
-	/* Memory that the program keeps of one object beside it, such as the state of a cluster, as far as it
-	 * is charged to the object's namespace. */
-	size_t beside_bytes;
-	int (*decode)(const struct cJSON *json, const char *path, struct arena *arena,
-		      void *ret_object, struct err *err);
-	/* Makes the struct of an object that `decode` refused because of `problem`: it is kept,
-	 * indexed and reported like a good one. NULL: a bad object has no struct. -1 when no field
-	 * can be read. */
-	int (*decode_bad)(const struct cJSON *json, const char *problem, struct arena *arena,
-			  void *ret_object);
-	/* Appends the key under which kube_informer_indexed finds the object; nothing: not indexed.
-	 * NULL: no index. */
-	void (*index)(const void *object, struct buf *ret_key);
-	/* Those come first among the objects with their key. NULL: in any order. */
-	bool (*leads)(const void *object);
-};
-
-/* struct ray_cluster; v1, else v1alpha1; a bad one is `unreadable`, as a bad Pod is. */
-extern const struct kube_type kube_type_ray_cluster;
-extern const struct kube_type
-	kube_type_pod; /* struct pod; index "namespace/cluster" by label, head Pods first */
-extern const struct kube_type kube_type_node;       /* struct node */
-extern const struct kube_type kube_type_event;      /* struct event */
-extern const struct kube_type kube_type_autoscaler; /* struct autoscaler_object */
-extern const struct kube_type kube_type_namespace;  /* struct namespace */
-/* Features have further kinds in their part `kube`. */
-
-/* Why an object is bad that has not been read yet (large_later). */
-#define KUBE_UNREAD_TEXT                                                                           \
-	"is not read yet: large objects are read one after another, those of each namespace in "   \
-	"turn; wait, or make it smaller"
-
-enum kube_change {
-	KUBE_ADDED = 1, /* old is NULL */
-	KUBE_MODIFIED,
-	KUBE_DELETED, /* new_object is NULL */
-	/* The object exists and cannot be decoded: new_object is NULL, or of decode_bad; old may be
-	 * NULL. */
-	KUBE_BAD,
-	KUBE_UNREAD, /* as KUBE_BAD; another change follows when the object has been read */
-};
-
-struct kube_informer_callbacks {
-	/* `key` is "namespace/name" ("name" when not namespaced). Also called during the first
-	 * list. A version that is stored already (same resourceVersion) is not a change. When the
-	 * object was bad before, old is NULL and the change is KUBE_ADDED, or KUBE_DELETED with
-	 * both NULL. */
-	void (*on_change)(void *context, enum kube_change change, const char *key, const void *old,
-			  const void *new_object);
-	void (*on_synced)(void *context); /* once: the first list is complete */
-	/* Each failure, also of the same kind again (net/log has log_repeat); the informer retries
-	 * by itself. */
-	void (*on_error)(void *context, const struct err *err);
-	void (*on_live)(void *context); /* the view is fresh (again) */
-	void *context;
-};
-
-struct kube_informer_options {
-	const struct kube_type *type;
-	const char *namespace_;     /* NULL or "": all */
-	const char *label_selector; /* "ray.io/cluster"; NULL or "": none */
-	const char *field_selector; /* "involvedObject.kind=Pod"; NULL or "": none */
-	/* Keep no object: on_change is called for each one that exists (KUBE_ADDED, again with each
-	 * version and list) and that is deleted (KUBE_DELETED, old is what the server sent last),
-	 * and the owner keeps what it needs. For kinds with many objects, such as Events. */
-	bool passing;
-	/* Large objects of a list (above KUBE_DECODE_INLINE_BYTES) do not delay on_synced: each is unread
-	 * (kube_informer_unread) until it is read again after the list, one at a time, those of many
-	 * namespaces in turn. Not with `passing` or field_selector; without effect with name. */
-	bool large_later;
-	/* Poll one object by GET instead of list and watch: for rights without them (sidecar).
-	 * Needs namespace_; its absence (404) is an empty view, not an error. NULL or "": list and
-	 * watch. */
-	const char *name;
-	int64_t poll_ms; /* with name; above 0 */
-	/* The delay after a refusal (401, 403) of an optional kind; 0: as after any other
-	 * failure. */
-	int64_t denied_retry_ms;
-	struct kube_informer_callbacks callbacks; /* members may be NULL */
-};
 
 /* Starts at once; client is borrowed and must live longer. Strings of options are copied. */
 struct kube_informer *kube_informer_new(struct kube_client *client,
@@ -175,9 +82,6 @@ size_t kube_informer_bytes(const struct kube_informer *informer, const char *nam
 size_t kube_informer_indexed_bytes(const struct kube_informer *informer, const char *key);
 size_t kube_informer_leading(const struct kube_informer *informer, const char *key); /* of them */
 
-struct kube_informer_counters {
-	uint64_t lists, watches, events, bookmarks, errors, polls;
-};
 struct kube_informer_counters kube_informer_counters(const struct kube_informer *informer);
 
 #endif

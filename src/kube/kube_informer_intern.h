@@ -5,8 +5,7 @@
 
 #include "codec/objects/list_stream.h"
 #include "kube/kube_decode.h"
-#include "kube/kube_informer.h"
-#include "kube/kube_informer_late.h"
+#include "kube/kube_informer_options.h"
 #include "kube/kube_store.h"
 #include "kube/kube_watch.h"
 
@@ -16,6 +15,18 @@ enum kube_state {
 	KUBE_STATE_WATCH,
 	KUBE_STATE_POLL,
 	KUBE_STATE_WAIT, /* backoff, then `next` */
+};
+
+/* The reading of large objects after a list (kube_informer_late.h). Zeroed, with its timer. */
+struct kube_late {
+	char *key; /* of the object that is read; NULL: none */
+	struct kube_call *call;
+	struct list_stream page; /* its answer */
+	bool found;              /* the answer has the object */
+	struct kube_decode *decode;
+	struct loop_timer *timer; /* after a failure */
+	struct backoff backoff;
+	char *version; /* the last one that was read; NULL: none */
 };
 
 struct kube_informer {

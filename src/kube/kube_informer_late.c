@@ -6,7 +6,6 @@
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/watch_json.h"
 #include "codec/text/json.h"
-#include "kube/kube_informer_intern.h"
 #include "kube/kube_path.h"
 
 bool kube_version_is_older(const char *version, const char *than)

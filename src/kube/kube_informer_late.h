@@ -7,26 +7,7 @@
 
 #include <stdbool.h>
 
-#include "codec/objects/list_stream.h"
-#include "net/backoff.h"
-#include "net/loop.h"
-
-struct kube_call;
-struct kube_decode;
-struct kube_informer;
-struct watch_event;
-
-/* Zeroed, with its timer; a member of struct kube_informer. */
-struct kube_late {
-	char *key; /* of the object that is read; NULL: none */
-	struct kube_call *call;
-	struct list_stream page; /* its answer */
-	bool found;              /* the answer has the object */
-	struct kube_decode *decode;
-	struct loop_timer *timer; /* after a failure */
-	struct backoff backoff;
-	char *version; /* the last one that was read; NULL: none */
-};
+#include "kube/kube_informer_intern.h"
 
 void kube_late_init(struct kube_informer *informer);
 void kube_late_done(struct kube_informer *informer);

@@ -1,6 +1,7 @@
-#include "kube/kube_informer_intern.h"
+#include "kube/kube_informer.h"
 
 #include "base/memory.h"
+#include "kube/kube_informer_intern.h"
 
 bool kube_informer_synced(const struct kube_informer *informer)
 {

@@ -1,5 +1,7 @@
 #include "kube/kube_queue.h"
 
+#include <stdbool.h>
+
 #include "base/check.h"
 #include "base/memory.h"
 
@@ -33,7 +35,7 @@ void kube_queue_done(struct kube_queue *queue)
 	map_done(&queue->flows);
 }
 
-void kube_queue_add(struct kube_queue *queue, struct kube_call *call, const char *flow)
+void kube_queue_add(struct kube_queue *queue, struct kube_queued *call, const char *flow)
 {
 	call->flow = flow_for(queue, flow);
 	list_add(&queue->calls, &call->item);
@@ -41,7 +43,7 @@ void kube_queue_add(struct kube_queue *queue, struct kube_call *call, const char
 	flow_changed(queue, call->flow);
 }
 
-void kube_queue_remove(struct kube_queue *queue, struct kube_call *call)
+void kube_queue_remove(struct kube_queue *queue, struct kube_queued *call)
 {
 	list_remove(&call->item);
 	list_remove(&call->place);
@@ -53,7 +55,7 @@ size_t kube_queue_in_flight(const struct kube_queue *queue)
 	return queue->own.in_flight + queue->clusters_in_flight;
 }
 
-struct kube_call *kube_queue_next(const struct kube_queue *queue)
+struct kube_queued *kube_queue_next(const struct kube_queue *queue)
 {
 	const struct kube_flow *flow = &queue->own;
 
@@ -64,10 +66,10 @@ struct kube_call *kube_queue_next(const struct kube_queue *queue)
 			return NULL;
 		flow = LIST_MEMBER(queue->due.first, struct kube_flow, due);
 	}
-	return flow ? LIST_MEMBER(flow->waiting.first, struct kube_call, place) : NULL;
+	return flow ? LIST_MEMBER(flow->waiting.first, struct kube_queued, place) : NULL;
 }
 
-void kube_queue_sent(struct kube_queue *queue, struct kube_call *call)
+void kube_queue_sent(struct kube_queue *queue, struct kube_queued *call)
 {
 	struct kube_flow *flow = call->flow;
 
@@ -79,7 +81,7 @@ void kube_queue_sent(struct kube_queue *queue, struct kube_call *call)
 	flow_changed(queue, flow);
 }
 
-void kube_queue_ended(struct kube_queue *queue, struct kube_call *call)
+void kube_queue_ended(struct kube_queue *queue, struct kube_queued *call)
 {
 	struct kube_flow *flow = steal(&call->flow);
 

@@ -12,9 +12,10 @@
 #ifndef KUBE_KUBE_QUEUE_H
 #define KUBE_KUBE_QUEUE_H
 
+#include <stddef.h>
+
 #include "base/list.h"
 #include "base/map.h"
-#include "kube/kube_call.h"
 
 #define KUBE_IN_FLIGHT_MAX 64
 #define KUBE_CLUSTERS_IN_FLIGHT_MAX 48
@@ -22,13 +23,20 @@
 
 struct kube_flow {
 	const char *key;      /* "namespace/name"; NULL: the program's own */
-	struct list waiting;  /* kube_call.place */
+	struct list waiting;  /* kube_queued.place */
 	size_t in_flight;     /* of this flow */
 	struct list_item due; /* in kube_queue.due while calls wait and there is a place */
 };
 
+/* A call in the queue, or under way: a member of its owner's struct. */
+struct kube_queued {
+	struct list_item item;  /* of all that wait */
+	struct list_item place; /* in its flow, while it waits */
+	struct kube_flow *flow; /* NULL: it neither waits nor has a place */
+};
+
 struct kube_queue {
-	struct list calls; /* kube_call.item: all that wait, the oldest first */
+	struct list calls; /* kube_queued.item: all that wait, the oldest first */
 	struct kube_flow own;
 	struct map flows; /* of clusters: those that have calls here or under way */
 	struct list due;  /* kube_flow.due, in the order of service */
@@ -39,15 +47,15 @@ struct kube_queue {
 void kube_queue_done(struct kube_queue *queue);
 
 /* flow: as of kube_request. */
-void kube_queue_add(struct kube_queue *queue, struct kube_call *call, const char *flow);
+void kube_queue_add(struct kube_queue *queue, struct kube_queued *call, const char *flow);
 /* A call that waits leaves for good. */
-void kube_queue_remove(struct kube_queue *queue, struct kube_call *call);
+void kube_queue_remove(struct kube_queue *queue, struct kube_queued *call);
 /* The call whose turn it is, NULL when no waiting call has a place. */
-struct kube_call *kube_queue_next(const struct kube_queue *queue);
+struct kube_queued *kube_queue_next(const struct kube_queue *queue);
 /* A waiting call takes a place and its flow is queued behind the others; kube_queue_ended frees
  * it. */
-void kube_queue_sent(struct kube_queue *queue, struct kube_call *call);
-void kube_queue_ended(struct kube_queue *queue, struct kube_call *call);
+void kube_queue_sent(struct kube_queue *queue, struct kube_queued *call);
+void kube_queue_ended(struct kube_queue *queue, struct kube_queued *call);
 size_t kube_queue_in_flight(const struct kube_queue *queue);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/budget_children.h"
 #include "base/list.h"
 #include "base/map.h"
-#include "kube/kube_informer.h"
+#include "kube/kube_informer_options.h"
 
 struct kube_decoded;
 struct kube_entry;

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "net/h2_events.h"
 
 struct h2_call;
 struct h2_session;
@@ -30,9 +31,6 @@ struct loop;
 #define H2_WASTE_BURST_BYTES (INT64_C(2) << 20)
 #define H2_WASTE_BYTES_PER_SECOND (INT64_C(64) << 10)
 #define H2_CONNECT_TIMEOUT_MS INT64_C(5000)
-/* Parts of the text of an err, by which the peer was never reached. */
-#define H2_NO_CONNECTION "no connection within"
-#define H2_CANNOT_CONNECT "cannot connect"
 #define H2_PING_INTERVAL_MS INT64_C(70000)
 #define H2_HEADERS_MAX 4
 #define H2_TIMEOUT_MAX_MS INT64_C(3600000)

@@ -1,5 +1,4 @@
 #include "net/h2_connection.h"
-#include "net/h2.h"
 
 #include <string.h>
 #include <uv.h>

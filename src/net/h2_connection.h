@@ -15,24 +15,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "net/h2_events.h"
 
 struct h2_connection;
 struct h2_tls;
 struct loop;
 struct token_bucket;
-
-/* header, data and stream_end are called during a read: they may only record data. */
-struct h2_connection_events {
-	void (*opened)(void *owner);
-	void (*header)(void *stream, const char *name, size_t name_size, const char *value,
-		       size_t value_size);
-	int (*data)(void *stream, const void *data, size_t size); /* -1: reset it */
-	/* complete: the server ended the stream in order; else it was reset with error_code. */
-	void (*stream_end)(void *owner, void *stream, bool complete, uint32_t error_code);
-	void (*read_end)(void *owner); /* the last event of a read */
-	/* The connection failed and is closed already. Also called from submit and flush. */
-	void (*lost)(void *owner, const struct err *err);
-};
 
 /* host: a numeric IPv4 or IPv6 address. waste: token bucket for bytes that do not advance any call;
  * the owner's, so that another connection does not start with a full one. NULL with err (ERR_INPUT:

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "net/h2_connection.h"
+#include "net/h2_events.h"
 
 struct h2_frames {
 	nghttp2_session *session;

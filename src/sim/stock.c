@@ -27,6 +27,13 @@ static void make_node(struct sim_world *world, struct stock_pool *pool, size_t n
 		pool->end = n + 1;
 }
 
+static void window_ends(struct sim_world *world, const struct node_pool_window *window, uint64_t id)
+{
+	event_queue_push(&world->events, window->until_ms, SIM_EVENT_NODE, NULL, id);
+	if (window->until_ms > world->windows_end_ms)
+		world->windows_end_ms = window->until_ms;
+}
+
 static void init_pool(struct sim_world *world, struct stock_pool *pool,
 		      const struct node_pool *input)
 {
@@ -42,12 +49,11 @@ static void init_pool(struct sim_world *world, struct stock_pool *pool,
 	};
 	for (size_t n = 0; n < (size_t)input->min_nodes; n++)
 		make_node(world, pool, n, STOCK_READY);
-	for (size_t r = 0; r < input->refusal_count; r++)
-		event_queue_push(&world->events, input->refusals[r].until_ms, SIM_EVENT_NODE, NULL,
-				 RETRY);
+	ARRAY_EACH(const struct node_pool_window, refusal, input->refusals, input->refusal_count)
+		window_ends(world, refusal, RETRY);
 	ARRAY_EACH(const struct node_pool_window, repair, input->repairs, input->repair_count) {
 		event_queue_push(&world->events, repair->from_ms, SIM_EVENT_NODE, NULL, REPAIR);
-		event_queue_push(&world->events, repair->until_ms, SIM_EVENT_NODE, NULL, REPAIR);
+		window_ends(world, repair, REPAIR);
 	}
 }
 

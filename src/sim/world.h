@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "core/model/snapshot.h"
 #include "sim/event_queue.h"
-#include "sim/simulate.h"
+#include "sim/input.h"
 
 #define SIM_NEVER_MS INT64_MAX
 /* Ray tracks the single devices of a node for fractions; above this many only their sum counts. */
@@ -261,6 +261,7 @@ struct sim_world {
 	struct err *err;
 	bool failed; /* *err is set */
 	int64_t now_ms, last_work_ms;
+	int64_t windows_end_ms; /* of the last refusal or repair of Nodes; 0: none */
 	struct event_queue events;
 	struct arena pass_arena;
 	struct sim_ray *rays;
@@ -286,10 +287,6 @@ struct sim_world {
 	VEC(struct sim_candidate) candidates; /* of place_policy */
 };
 
-/* Checks the input and makes the RayClusters with their heads, without workers; -1: *err is set. */
-int world_init(struct sim_world *world, const struct sim_input *input,
-	       const struct sim_resizing *resizing, struct arena *arena, struct arena *result_arena,
-	       struct err *err);
 void world_done(struct sim_world *world);
 /* xorshift64*, of the seed. */
 uint64_t world_random(struct sim_world *world);

@@ -279,11 +279,37 @@ labels:
 {{- end }}
 {{- end }}
 {{- end }}
-{{- $flags := without (splitList "\n" (.Files.Get "files/flags.txt")) "" }}
+{{- $flags := dict }}
+{{- $names := list }}
+{{- range without (splitList "\n" (.Files.Get "files/flags.txt")) "" }}
+{{- $names = append $names (splitList " " . | first) }}
+{{- $_ := set $flags (splitList " " . | first) (splitList " " . | rest | join " ") }}
+{{- end }}
 {{- range .Values.extraArgs }}
 {{- $flag := splitList "=" . | first | trimPrefix "--" }}
-{{- if not (has $flag $flags) }}
-{{- fail (printf "extraArgs has --%s, which is not a flag of rayscaler run: use one of --%s." $flag (join ", --" $flags)) }}
+{{- if not (hasKey $flags $flag) }}
+{{- fail (printf "extraArgs has --%s, which is not a flag of rayscaler run: use one of --%s." $flag (join ", --" $names)) }}
+{{- end }}
+{{- $wanted := get $flags $flag }}
+{{- $value := splitList "=" . | rest | join "=" }}
+{{- if not (contains "=" .) }}
+{{- if ne $wanted "true|false" }}
+{{- fail (printf "extraArgs has --%s without a value: write --%s=VALUE." $flag $flag) }}
+{{- end }}
+{{- else if contains "|" $wanted }}
+{{- if not (has $value (splitList "|" $wanted)) }}
+{{- fail (printf "extraArgs has %s: use one of %s." . (replace "|" ", " $wanted)) }}
+{{- end }}
+{{- else if contains ".." $wanted }}
+{{- $least := splitList ".." $wanted | first }}
+{{- $most := splitList ".." $wanted | last }}
+{{- if not (regexMatch "^-?[0-9]{1,15}$" $value) }}
+{{- fail (printf "extraArgs has %s: write a whole number from %s to %s." . $least $most) }}
+{{- else if or (lt (int64 $value) (int64 $least)) (gt (int64 $value) (int64 $most)) }}
+{{- fail (printf "extraArgs has %s: write a whole number from %s to %s." . $least $most) }}
+{{- end }}
+{{- else if and (eq $wanted "duration") (not (regexMatch "^([0-9]+([.][0-9]+)?(ms|s|m|h))+$" $value)) }}
+{{- fail (printf "extraArgs has %s: write a duration such as 15s." .) }}
 {{- end }}
 {{- end }}
 {{- $limit := include "rayscaler.mebibytes" (dig "limits" "memory" "" (.Values.resources | default dict)) | int64 }}

@@ -4,22 +4,6 @@
 
 #include "cli/shared/table.h"
 #include "codec/text/text.h"
-#include "core/report/autoscaler_status.h"
-
-/* A running controller renews the time of its last decision in time; a minute for slow writes. */
-#define DECISION_OLD_MS (AUTOSCALER_RENEW_MAX_MS + 60000)
-
-bool unscaled_is(const struct view_cluster *cluster, const struct controller *controller)
-{
-	if (controller->found || *cluster->where != '\0')
-		return false;
-	if (cluster->age_ms == VIEW_AGE_UNKNOWN)
-		return controller->absent || controller->last_led != TIME_NONE;
-	/* Another controller than that of the Lease may have decided after it. */
-	return cluster->age_ms > DECISION_OLD_MS ||
-	       (controller->last_led != TIME_NONE &&
-		cluster->status->decided_at <= controller->last_led);
-}
 
 #define FIX "kubectl get deployments,pods -A -l app.kubernetes.io/name=rayscaler"
 

@@ -1,13 +1,10 @@
-/* Whether nothing scales a RayCluster now, because no controller decides for it, and the first line
- * of the answer, which says so. A controller that is not reached may run all the same (no right to
- * pods/proxy, another namespace): its Lease and the age of its last decision tell. Pure. */
+/* The words for RayClusters that nothing scales now (view_cluster.unscaled): the first line of the answer, and
+ * the mark of their figures. Pure. */
 #ifndef CLI_SHARED_UNSCALED_H
 #define CLI_SHARED_UNSCALED_H
 
 #include "cli/shared/view.h"
 
-/* Of a cluster without an answer; its age must be set. */
-bool unscaled_is(const struct view_cluster *cluster, const struct controller *controller);
 /* "12m6s ago: TEXT", without a text "12m6s ago"; the age must be known. */
 const char *unscaled_mark(const struct view_cluster *cluster, const char *text,
 			  struct arena *arena);

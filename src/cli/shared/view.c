@@ -6,7 +6,6 @@
 #include "base/sort.h"
 #include "cli/shared/help.h"
 #include "cli/shared/missing.h"
-#include "cli/shared/unscaled.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/objects/summary_json.h"
 #include "codec/text/json.h"
@@ -14,11 +13,14 @@
 #include "core/model/autoscaler_container.h"
 #include "core/model/identity.h"
 #include "core/model/reason.h"
+#include "core/report/autoscaler_status.h"
 #include "ctl/pass/observe.h"
 #include "ctl/shared/time_zones.h"
 #include "kube/kube_informer.h"
 #include "net/loop.h"
 
+/* A running controller renews the time of its last decision in time; a minute for slow writes. */
+#define DECISION_OLD_MS (AUTOSCALER_RENEW_MAX_MS + 60000)
 #define FIRST_LISTS_MS 30000
 #define POLL_MS 2000
 #define SIDECAR_PORT 44217 /* --metrics-bind-address of a sidecar */
@@ -430,6 +432,20 @@ static const char *outdated_text(const struct view *view)
 	return "";
 }
 
+/* No controller decides for a cluster without an answer. One that is not reached may run all the same (no right to
+ * pods/proxy, another namespace): its Lease and the age of its last decision tell. */
+static bool is_unscaled(const struct view_cluster *cluster, const struct controller *controller)
+{
+	if (controller->found || *cluster->where != '\0')
+		return false;
+	if (!cluster->status || cluster->age_ms == VIEW_AGE_UNKNOWN)
+		return controller->absent || controller->last_led != TIME_NONE;
+	/* Another controller than that of the Lease may have decided after it. */
+	return cluster->age_ms > DECISION_OLD_MS ||
+	       (controller->last_led != TIME_NONE &&
+		cluster->status->decided_at <= controller->last_led);
+}
+
 /* Requests the page of each cluster from the controller, then from the sidecars. A cluster that was
  * deleted in the meantime is dropped from the list. */
 void view_look(struct view *view, const struct controller *controller, struct arena *arena,
@@ -452,7 +468,7 @@ void view_look(struct view *view, const struct controller *controller, struct ar
 		if (!clusters[i].answer && !take_objects(view, &clusters[i], arena))
 			continue;
 		clusters[i].unscaled = view->page == VIEW_STATUS && !clusters[i].answer &&
-				       unscaled_is(&clusters[i], controller);
+				       is_unscaled(&clusters[i], controller);
 		unscaled += clusters[i].unscaled;
 		clusters[kept++] = clusters[i];
 	}

@@ -42,7 +42,7 @@ struct view_cluster {
 	/* With VIEW_STATUS and without an answer: the one that `summary` is made of; NULL: none. */
 	const struct summary *status;
 	int64_t age_ms; /* of its last decision; VIEW_AGE_UNKNOWN: without one */
-	bool unscaled;  /* nothing scales it now: cli/shared/unscaled */
+	bool unscaled;  /* no controller decides for it now */
 };
 
 #define VIEW_AGE_UNKNOWN INT64_C(-1)

@@ -155,6 +155,15 @@ static void add_cluster(struct cluster_set *set, struct cJSON *tree)
 	VEC_PUSH(&set->arena, &set->objects[CLUSTERS], tree);
 }
 
+/* Recordings of several RayClusters have the same GPUPools and Namespaces. */
+static bool has_equal(const struct cluster_set *set, size_t k, const struct cJSON *tree)
+{
+	for (size_t i = 0; i < set->objects[k].count; i++)
+		if (json_equal(set->objects[k].at[i], tree))
+			return true;
+	return false;
+}
+
 static int add_object(struct cluster_set *set, const struct json_at *at, struct err *err)
 {
 	static const struct {
@@ -179,7 +188,7 @@ static int add_object(struct cluster_set *set, const struct json_at *at, struct 
 	if (strcmp(text, kinds[CLUSTERS].kind) == 0)
 		add_cluster(set, json_copy(at->json));
 	for (size_t k = CLUSTERS + 1; k < KINDS; k++)
-		if (strcmp(text, kinds[k].kind) == 0)
+		if (strcmp(text, kinds[k].kind) == 0 && !has_equal(set, k, at->json))
 			VEC_PUSH(&set->arena, &set->objects[k], json_copy(at->json));
 	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
 		struct json_at of = parents[i].template ? json_member(&spec, parents[i].template) :

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "core/decide/template_seen.h"
-
 #define TEXT_SIZE_MAX 1024 /* ours are cut to half of it */
 #define FINGERPRINT_SIZE 16
 
@@ -11,22 +9,22 @@
 
 static bool is_name(const char *text)
 {
-	return *text != '\0' && strlen(text) <= TEMPLATE_SEEN_NAME_SIZE_MAX;
+	return *text != '\0' && strlen(text) <= MEMORY_TEMPLATE_NAME_SIZE_MAX;
 }
 
 static bool is_valid(const struct memory_template *template)
 {
 	if (strlen(template->fingerprint) != FINGERPRINT_SIZE ||
-	    strlen(template->pod) > TEMPLATE_SEEN_NAME_SIZE_MAX ||
-	    template->resources.count > TEMPLATE_SEEN_RESOURCES_MAX ||
-	    template->labels.count > TEMPLATE_SEEN_RESOURCES_MAX)
+	    strlen(template->pod) > MEMORY_TEMPLATE_NAME_SIZE_MAX ||
+	    template->resources.count > MEMORY_TEMPLATE_RESOURCES_MAX ||
+	    template->labels.count > MEMORY_TEMPLATE_RESOURCES_MAX)
 		return false;
 	for (size_t i = 0; i < template->resources.count; i++)
 		if (!is_name(template->resources.at[i].name))
 			return false;
 	for (size_t i = 0; i < template->labels.count; i++)
 		if (!is_name(template->labels.at[i].key) ||
-		    strlen(template->labels.at[i].value) > TEMPLATE_SEEN_NAME_SIZE_MAX)
+		    strlen(template->labels.at[i].value) > MEMORY_TEMPLATE_NAME_SIZE_MAX)
 			return false;
 	return true;
 }

@@ -20,21 +20,30 @@ static const struct json_limits line_limits = {
 
 /* ---- YAML ---- */
 
+struct file {
+	const char *cluster; /* of the items that name none; "": none */
+};
+
 static const struct field file_fields[] = {
 	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION, .flags = FIELD_REQUIRED),
 	FIELD_FIXED("kind", "Workload", .flags = FIELD_REQUIRED),
+	FIELD_NAME(struct file, cluster, "cluster"),
 	FIELD_HOOK("items"),
 	FIELD_END,
 };
 
-static int read_document(const struct json_at *root, void *builder)
+static int read_document(const struct json_at *root, void *context)
 {
+	struct workload_builder *builder = context;
+	struct file file = { .cluster = "" };
 	struct json_at items;
-	char none = '\0';
 
-	if (document_head_check(root, "Workload") || field_decode_all(root, file_fields, &none) ||
+	if (document_head_check(root, "Workload") || field_decode_all(root, file_fields, &file) ||
 	    field_check_names(root, file_fields, "a Workload") || json_array(root, "items", &items))
 		return -1;
+	/* The first item resets the reader's arena. */
+	builder->cluster = *file.cluster != '\0' ? arena_strdup(builder->arena, file.cluster) :
+						   NULL;
 	for (struct json_at e = json_first(&items); e.json; json_next(&e)) {
 		if (workload_builder_add(builder, &e))
 			return -1;
@@ -52,6 +61,7 @@ static int read_yaml(struct workload_builder *builder, const char *text, size_t 
 			    .unique_names = true },
 		.none = "there is no Workload; write one with items",
 		.is_beside = pod_starts_is_beside_work,
+		.several = true, /* recordings of several RayClusters, one behind the other */
 	};
 
 	if (size > WORKLOAD_YAML_BYTES_MAX)

@@ -376,7 +376,9 @@ int workload_builder_add(struct workload_builder *builder, const struct json_at 
 	form.item.submit_ms = form.submit.ms;
 	form.item.duration_ms = form.duration.ms;
 	form.item.job = share_name(builder, form.item.job);
-	form.item.cluster = share_name(builder, form.item.cluster);
+	form.item.cluster_assumed = form.item.cluster[0] == '\0' && builder->cluster;
+	form.item.cluster = share_name(builder, form.item.cluster_assumed ? builder->cluster :
+									    form.item.cluster);
 	builder->total += form.item.count;
 	built = VEC_ADD(&builder->list, &builder->items);
 	*built = (struct built_item){ .item = form.item, .absolute = form.submit.absolute };

@@ -35,6 +35,7 @@ struct workload_builder {
 	struct map bundles; /* text of bundles: struct shared_bundles */
 	struct map names;   /* of jobs and clusters: the copy in the arena */
 	struct buf key;
+	const char *cluster;  /* of the items that name none; NULL: none */
 	const char *left_out; /* as of the workload */
 };
 

@@ -3,7 +3,7 @@
 #define CODEC_SCHEMA_FIELD_NAMES_H
 
 #include "base/nearest.h"
-#include "codec/schema/field.h"
+#include "core/model/field.h"
 
 /* "a, b, c", of at most about 300 bytes; ends with ", ..." when names were left out. */
 const char *field_names_text(const struct field *fields, struct arena *arena);

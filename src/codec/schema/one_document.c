@@ -20,6 +20,26 @@ static int next_document(const struct one_document *form, struct documents *docu
 	return found;
 }
 
+static int decode_one(const struct one_document *form, struct cJSON *tree,
+		      struct positions *positions, struct arena *arena,
+		      int (*decode)(const struct json_at *root, void *context), void *context,
+		      size_t number, struct err *err)
+{
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_at root = json_root(tree, "", &reader);
+	struct position at;
+
+	if (number > 0 && !form->several)
+		return err_set(err, ERR_INPUT,
+			       "there is a second document; put each into a file of its own");
+	if (decode(&root, context) == 0)
+		return 0;
+	at = position_find(positions, place_root(tree), reader.failed_path);
+	if (at.line > 0)
+		err_prefix(err, "line %u, column %u", at.line, at.column);
+	return -1;
+}
+
 int one_document_read_as(const struct one_document *form, const char *text, size_t size,
 			 struct arena *arena,
 			 int (*decode)(const struct json_at *root, void *context), void *context,
@@ -28,32 +48,21 @@ int one_document_read_as(const struct one_document *form, const char *text, size
 	AUTO(arena_done) struct arena own = ARENA_INIT;
 	struct documents *documents = documents_new(text, size, &form->limits);
 	struct positions positions = { .arena = &own };
-	struct json_reader reader = { .arena = arena, .err = err };
-	AUTO(json_done) struct cJSON *tree = NULL;
-	AUTO(json_done) struct cJSON *second = NULL;
-	int found = next_document(form, documents, &positions, &tree, err), result = -1;
-	struct json_at root = json_root(tree, "", &reader);
+	size_t count = 0;
+	int found = 1;
 
-	if (found == 0)
-		err_set(err, ERR_INPUT, "%s", form->none);
-	if (found == 1)
-		result = decode(&root, context);
-	if (found == 1 && result) {
-		struct position at =
-			position_find(&positions, place_root(tree), reader.failed_path);
+	while (found == 1) {
+		AUTO(json_done) struct cJSON *tree = NULL;
 
-		if (at.line > 0)
-			err_prefix(err, "line %u, column %u", at.line, at.column);
-	} else if (found == 1 &&
-		   (found = next_document(form, documents, NULL, &second, err)) != 0) {
-		result =
-			found < 0 ?
-				-1 :
-				err_set(err, ERR_INPUT,
-					"there is a second document; put each into a file of its own");
+		found = next_document(form, documents, &positions, &tree, err);
+		if (found == 1 &&
+		    decode_one(form, tree, &positions, arena, decode, context, count++, err))
+			found = -1;
 	}
 	documents_free(documents);
-	return result;
+	if (found == 0 && count == 0)
+		return err_set(err, ERR_INPUT, "%s", form->none);
+	return found;
 }
 
 int one_document_read(const char *text, size_t size, struct arena *arena,

@@ -15,10 +15,11 @@ struct one_document {
 	const char *none; /* the error without a document */
 	/* Documents that are left out, before it and behind it; NULL: none. */
 	bool (*is_beside)(const struct json_at *root);
+	bool several; /* each further document is decoded like the first */
 };
 
 /* Calls decode with the root of the document: 0, or -1 with the reader's error. Results live in the
- * arena. ERR_INPUT also without a document, and with a second one; ERR_LIMIT. */
+ * arena. ERR_INPUT also without a document, and with a second one if not `several`; ERR_LIMIT. */
 int one_document_read_as(const struct one_document *form, const char *text, size_t size,
 			 struct arena *arena,
 			 int (*decode)(const struct json_at *root, void *context), void *context,

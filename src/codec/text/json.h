@@ -6,10 +6,7 @@
  * Missing, null and zero are three states: json_type distinguishes them. The typed readers treat
  * null as missing, as Kubernetes and proto3 do. Numbers are doubles: an integer beyond 2^53 is
  * refused by json_integer, because it may not be the number that was written.
- *
- * A C string cannot hold \u0000, and UTF-8 cannot hold half of a surrogate pair. In a foreign tree
- * each byte of such an escape is JSON_MARK, which no UTF-8 text holds: "a\u0000b" never equals "a".
- * The typed readers fail on it with the path; json_shown reads it for display. */
+ * The typed readers fail on JSON_MARK (json_limits.h) with the path; json_shown reads it for display. */
 #ifndef CODEC_TEXT_JSON_H
 #define CODEC_TEXT_JSON_H
 
@@ -19,24 +16,12 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "codec/text/json_limits.h"
 
 struct cJSON;
 struct positions;
 
-#define JSON_DEPTH_MAX 500
 #define JSON_INTEGER_MAX (INT64_C(1) << 53)
-#define JSON_MARK '\xFF'
-
-struct json_limits {
-	size_t bytes;      /* of the text (YAML: also of all strings, with aliases expanded) */
-	size_t depth;      /* nesting; capped at JSON_DEPTH_MAX */
-	size_t elements;   /* values in all, member names not counted */
-	bool unique_names; /* refuse an object that has a member twice (else the first is read) */
-	/* Objects of tenants: a string that holds \u0000, half of a surrogate pair or bytes that
-	 * are not UTF-8 becomes a value of type JSON_UNREADABLE; without it such a text is
-	 * refused. */
-	bool foreign;
-};
 
 /* From now on parsed values are counted as base/memory's. Before the first thread is started. */
 void json_count_memory(void);

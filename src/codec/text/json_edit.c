@@ -13,6 +13,11 @@
 /* Of the names of elements in an error. */
 #define KNOWN_BYTES_MAX 400
 
+bool json_equal(const struct cJSON *a, const struct cJSON *b)
+{
+	return cJSON_Compare(a, b, true);
+}
+
 struct cJSON *json_copy(const struct cJSON *tree)
 {
 	struct cJSON *copy = cJSON_Duplicate(tree, true);

@@ -27,6 +27,8 @@ struct json_steps {
 };
 
 struct cJSON *json_copy(const struct cJSON *tree);
+/* In whatever order members are. */
+bool json_equal(const struct cJSON *a, const struct cJSON *b);
 
 /* Steps without keys. ERR_INPUT when the text is not a path. */
 int json_steps_parse(const char *path, struct arena *arena, struct json_steps *ret_steps,

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "codec/text/json.h"
+#include "codec/text/json_limits.h"
 #include "codec/text/position.h"
 
 /* Longer numbers are refused: cJSON reads 63 characters of a number. */

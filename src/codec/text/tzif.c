@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/model/calendar.h"
+#include "core/model/time_zone.h"
 
 #define HEADER_SIZE 44
 #define COUNTS_AT 20

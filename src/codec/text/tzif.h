@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "core/model/calendar.h"
+#include "core/model/time_zone.h"
 
 /* Those of tzdata have below 4 KiB. */
 #define TZIF_BYTES_MAX ((size_t)64 << 10)

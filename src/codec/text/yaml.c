@@ -1,6 +1,7 @@
 #include "codec/text/yaml.h"
 
 #include <cjson/cJSON.h>
+#include <ctype.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -48,24 +49,6 @@ struct yaml {
 
 static int parse_node(struct yaml *yaml, struct cJSON **ret_node, size_t *ret_height);
 
-/* A "{{" in this line or the one before it, as templates of Helm and Go have. */
-static bool is_template(const struct yaml *yaml, size_t line)
-{
-	const unsigned char *at = yaml->parser.input.string.start;
-	const unsigned char *end = yaml->parser.input.string.end;
-
-	for (size_t number = 0; at < end && number <= line; number++) {
-		const unsigned char *next = memchr(at, '\n', (size_t)(end - at));
-
-		next = next ? next : end;
-		if (number + 1 >= line && (memmem(at, (size_t)(next - at), "{{", 2) ||
-					   memmem(at, (size_t)(next - at), "{%", 2)))
-			return true;
-		at = next < end ? next + 1 : end;
-	}
-	return false;
-}
-
 /* `at`: a character, which is a byte unless text before it is not ASCII. */
 static bool is_tab(const struct yaml *yaml, size_t at)
 {
@@ -74,14 +57,112 @@ static bool is_tab(const struct yaml *yaml, size_t at)
 	return text + at < yaml->parser.input.string.end && text[at] == '\t';
 }
 
-/* A line of git's begins with seven of them. */
-static bool has_conflict(const struct yaml *yaml)
+/* ---- causes of errors that the parser cannot name ---- */
+
+struct line {
+	const char *at;
+	size_t size; /* without its end */
+};
+
+static struct line whole_text(const struct yaml *yaml)
 {
 	const unsigned char *at = yaml->parser.input.string.start;
-	size_t size = (size_t)(yaml->parser.input.string.end - at);
 
-	return (size >= 8 && memcmp(at, "<<<<<<< ", 8) == 0) || memmem(at, size, "\n<<<<<<< ", 9);
+	return (struct line){ (const char *)at, (size_t)(yaml->parser.input.string.end - at) };
 }
+
+/* From 0. */
+static struct line line_of(const struct yaml *yaml, size_t number)
+{
+	struct line rest = whole_text(yaml);
+	const char *end;
+
+	for (; (end = memchr(rest.at, '\n', rest.size)) && number > 0; number--) {
+		rest.size -= (size_t)(end + 1 - rest.at);
+		rest.at = end + 1;
+	}
+	if (number > 0)
+		return (struct line){ "", 0 };
+	return (struct line){ rest.at, end ? (size_t)(end - rest.at) : rest.size };
+}
+
+static bool line_begins(const struct yaml *yaml, const char *text)
+{
+	struct line whole = whole_text(yaml);
+	char inner[16];
+	size_t size = strlen(text);
+
+	snprintf(inner, sizeof(inner), "\n%s", text);
+	return (whole.size >= size && memcmp(whole.at, text, size) == 0) ||
+	       memmem(whole.at, whole.size, inner, size + 1);
+}
+
+/* A line of git's begins with seven of them. */
+static bool has_conflict(const struct yaml *yaml, size_t line UNUSED)
+{
+	return line_begins(yaml, "<<<<<<< ");
+}
+
+static bool has_fence(const struct yaml *yaml, size_t line UNUSED)
+{
+	return line_begins(yaml, "```");
+}
+
+/* Of a word processor or a web page: YAML has no such blank. */
+static bool has_wide_blank(const struct yaml *yaml, size_t line UNUSED)
+{
+	return line_begins(yaml, "\xC2\xA0");
+}
+
+/* A "{{" in this line or the one before it, as templates of Helm and Go have. */
+static bool is_template(const struct yaml *yaml, size_t line)
+{
+	for (size_t number = line > 0 ? line - 1 : 0; number <= line; number++) {
+		struct line one = line_of(yaml, number);
+
+		if (memmem(one.at, one.size, "{{", 2) || memmem(one.at, one.size, "{%", 2))
+			return true;
+	}
+	return false;
+}
+
+/* `kubectl get -o json` twice into one file. */
+static bool is_second_object(const struct yaml *yaml, size_t line)
+{
+	struct line first = line_of(yaml, 0), one = line_of(yaml, line);
+
+	return yaml->parser.error == YAML_PARSER_ERROR && line > 0 && first.size > 0 &&
+	       *first.at == '{' && one.size > 0 && *one.at == '{';
+}
+
+/* The line before is "key:value", which continues in this one. */
+static bool lacks_blank(const struct yaml *yaml, size_t line)
+{
+	struct line one = line_of(yaml, line > 0 ? line - 1 : 0);
+	size_t at = 0, key;
+
+	while (at < one.size && (one.at[at] == ' ' || one.at[at] == '-'))
+		at++;
+	for (key = at; at < one.size &&
+		       (isalnum((unsigned char)one.at[at]) || strchr("_.-/", one.at[at]) != NULL);)
+		at++;
+	return yaml->parser.problem && strstr(yaml->parser.problem, "mapping values") && line > 0 &&
+	       at > key && at + 1 < one.size && one.at[at] == ':' &&
+	       !strchr(" \r\t/", one.at[at + 1]);
+}
+
+static const struct {
+	bool (*is)(const struct yaml *yaml, size_t line);
+	const char *text;
+} causes[] = {
+	{ has_conflict, "the file has marks of a merge conflict (<<<<<<<): remove them" },
+	{ has_fence, "the file has a code block of Markdown (```): remove these lines" },
+	{ has_wide_blank, "a line begins with a no-break space: write blanks" },
+	{ is_template,
+	  "this is a template ({{ }}); give what it renders, as by \"helm template CHART\"" },
+	{ is_second_object, "a second JSON object begins here: write a line --- before it" },
+	{ lacks_blank, "the line before has no blank behind its colon: write \"key: value\"" },
+};
 
 static int fail_at(struct yaml *yaml, const yaml_mark_t *mark, enum err_kind kind, const char *what,
 		   const char *which)
@@ -89,14 +170,12 @@ static int fail_at(struct yaml *yaml, const yaml_mark_t *mark, enum err_kind kin
 	positions_fail(yaml->positions, mark->line + 1, mark->column + 1);
 	if (yaml->parser.error == YAML_SCANNER_ERROR && is_tab(yaml, mark->index))
 		which = ": a tab; write blanks";
-	if (kind == ERR_INPUT && has_conflict(yaml)) {
-		what = "the file has marks of a merge conflict (<<<<<<<): remove them";
-		which = "";
-	} else if (kind == ERR_INPUT && is_template(yaml, mark->line)) {
-		what = "this is a template ({{ }}); give what it renders, as by \"helm template "
-		       "CHART\"";
-		which = "";
-	}
+	for (size_t i = 0; kind == ERR_INPUT && i < sizeof(causes) / sizeof(causes[0]); i++)
+		if (causes[i].is(yaml, mark->line)) {
+			what = causes[i].text;
+			which = "";
+			break;
+		}
 	return err_set(yaml->err, kind, "line %zu, column %zu: %s%.100s", mark->line + 1,
 		       mark->column + 1, what, which);
 }

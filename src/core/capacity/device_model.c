@@ -118,9 +118,7 @@ void device_model_make(const struct container *container, const struct device_ta
 	ret_model->row = main->row;
 	ret_model->kind = main->row->kind;
 	ret_model->share = main->row->share;
-	ret_model->devices = ret_model->share == DEVICE_MEMORY ?
-				     1 :
-				     (main->amount + RESOURCE_UNIT - 1) / RESOURCE_UNIT;
+	ret_model->devices = device_count(main->row, main->amount);
 	ret_model->memory_bytes = memory_bytes_of(&list, main);
 	CHECK(ret_model->devices > 0);
 	CHECK(ret_model->share != DEVICE_QUALIFIER);

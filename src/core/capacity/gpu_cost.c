@@ -80,7 +80,9 @@ static void add_turn(const struct device_held *held, const struct labels *select
 {
 	int64_t replicas = number_of(labels_value(selector, "nvidia.com/gpu.replicas"));
 
-	if (replicas > 0)
+	if (held->row->parts > 0)
+		sum->shares += held->amount / held->row->parts;
+	else if (replicas > 0)
 		sum->shares += held->amount / replicas;
 	else if (held->amount < RESOURCE_UNIT) /* gpu-fraction: device plugins have whole turns */
 		sum->shares += held->amount;

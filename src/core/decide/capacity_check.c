@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "core/nodes/node_fit.h"
-
 /* The Pods of this cluster are in `pods`; the sums of the controller have them as well. */
 static bool is_ours(const struct snapshot *snapshot, const struct pod *pod)
 {
@@ -22,7 +20,7 @@ static void add_pods(struct node_capacities *capacities, const struct snapshot *
 			node_capacities_add(capacities, &snapshot->other_pods[i]);
 }
 
-static const struct node_capacities *make_capacities(const struct facts *facts)
+static struct node_capacities *make_capacities(const struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
 	struct node_capacities *capacities = ARENA_NEW(facts->arena, struct node_capacities);
@@ -80,4 +78,56 @@ const struct capacity_check_group *capacity_check_of_launch(struct capacity_chec
 	if (!capacity_check->groups[group].text)
 		look(capacity_check, &spec->template.spec, true, &capacity_check->groups[group]);
 	return &capacity_check->groups[group];
+}
+
+/* ---- how many ---- */
+
+static void begin_taking(struct capacity_check *capacity_check)
+{
+	const struct facts *facts = capacity_check->facts;
+
+	capacity_check->left = make_capacities(facts);
+	capacity_check->demands =
+		arena_array(facts->arena, facts->group_count, sizeof(*capacity_check->demands));
+	capacity_check->next =
+		arena_array(facts->arena, facts->group_count, sizeof(*capacity_check->next));
+	for (size_t g = 0; g < facts->group_count; g++)
+		node_demand_init(&capacity_check->demands[g], &facts->groups[g].spec->template.spec,
+				 true, capacity_check->left->devices, facts->arena);
+}
+
+static bool take(struct capacity_check *capacity_check, size_t group)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* for messages that are discarded */
+	const struct node_demand *demand = &capacity_check->demands[group];
+	struct arena *arena = capacity_check->facts->arena;
+	int64_t *next = &capacity_check->next[group];
+
+	for (; *next < (int64_t)capacity_check->left->count;
+	     node_uses_add(&capacity_check->uses, arena, next, 1)) {
+		struct node_capacity *capacity = &capacity_check->left->at[*next];
+		struct node_fit fit;
+
+		node_fit_check(demand, capacity, &scratch, &fit);
+		if (fit.level == NODE_FIT_NOW) {
+			node_capacity_take(capacity, &demand->request, arena,
+					   &capacity_check->uses);
+			return true;
+		}
+		arena_reset(&scratch);
+	}
+	return false;
+}
+
+bool capacity_check_take(struct capacity_check *capacity_check, const size_t *groups, size_t count)
+{
+	if (!capacity_check->left)
+		begin_taking(capacity_check);
+	capacity_check->uses.list.count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (capacity_check->left->partial || !take(capacity_check, groups[i])) {
+			node_uses_undo(&capacity_check->uses);
+			return false;
+		}
+	return true;
 }

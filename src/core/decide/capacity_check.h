@@ -1,6 +1,6 @@
 /* Whether the cluster's Nodes can hold Pods that wait to be scheduled and Pods to be launched, or a
  * node autoscaler must add Nodes. Only messages depend on it: a node autoscaler may add Nodes that
- * are not visible yet, so launches do not.
+ * are not visible yet, so launches do not; but the size of a step that kube-scheduler places as a whole does.
  *
  * There is no message where Nodes are unknown: in sidecar mode, and in the controller while no Pod
  * of the cluster is Unschedulable (ctl/watch/capacity_watch.h). */
@@ -8,7 +8,7 @@
 #define CORE_DECIDE_CAPACITY_CHECK_H
 
 #include "core/decide/facts.h"
-#include "core/nodes/node_capacity.h"
+#include "core/nodes/node_fit.h"
 
 struct capacity_check_group {
 	const char *text; /* NULL: not asked yet */
@@ -21,6 +21,10 @@ struct capacity_check {
 	const struct facts *facts;
 	const struct node_capacities *capacities;
 	struct capacity_check_group *groups; /* the first question about a group decides its answer */
+	struct node_capacities *left; /* less what capacity_check_take() took; NULL: nothing */
+	struct node_demand *demands;  /* then: of a launch of each group */
+	int64_t *next;                /* by group: Nodes before this one hold no more of it */
+	struct node_uses uses;        /* of the last call */
 };
 
 struct capacity_check *capacity_check_new(const struct facts *facts);
@@ -31,5 +35,8 @@ const char *capacity_check_of_pod(struct capacity_check *capacity_check, size_t 
  * template. */
 const struct capacity_check_group *capacity_check_of_launch(struct capacity_check *capacity_check,
 							    size_t group);
+/* Whether the free amounts hold another Pod of each of these groups together, beside those of earlier calls. No when they
+ * are not known, or not all Pods that use them. Cost: one check for each Pod and each Node. */
+bool capacity_check_take(struct capacity_check *capacity_check, const size_t *groups, size_t count);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "core/decide/worker.h"
 #include "core/model/autoscaler_problem.h"
 #include "core/model/identity.h"
 

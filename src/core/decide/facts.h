@@ -42,6 +42,9 @@ struct device_sign {
 	const struct taint *taint;
 };
 
+/* Pods of Ray end within it, and waiting for one costs less than a worker elsewhere. */
+#define WORKER_DELETION_MS (30 * MS_PER_SECOND)
+
 /* A worker Pod, or a requested host of a replica that has no Pod yet (pod NULL). */
 struct worker {
 	size_t index;

@@ -6,6 +6,7 @@
 #include "core/decide/mark.h"
 #include "core/decide/worker.h"
 #include "core/model/reason.h"
+#include "core/schedule/schedule.h"
 
 /* Ray places a group in at most some 100 ms, and its nodes report that up to a second later; longer under load. */
 #define PLACING_MS (5 * MS_PER_SECOND)

@@ -4,6 +4,7 @@
 #include "core/decide/mark.h"
 #include "core/decide/replica.h"
 #include "core/model/reason.h"
+#include "core/schedule/schedule.h"
 
 /* Of a gang of the problem: bundles on workers that are not registered. */
 struct rest {

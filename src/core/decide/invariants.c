@@ -245,6 +245,7 @@ static void check_group_packing(const struct packing *packing, const struct grou
 	CHECK(!type->launch_held || own->launches == 0);
 	CHECK(!type->launch_held || own->launches_for_disruption == 0);
 	CHECK(own->whole >= 0 && own->whole <= own->launches);
+	CHECK(own->later >= 0 && own->later <= own->launches);
 	CHECK(own->launches_for_disruption >= 0 && own->replacements_waiting >= 0);
 	CHECK(own->launches_for_warm >= 0 && own->launches_for_warm <= own->warm);
 	CHECK(!type->launch_held || own->launches_for_warm == 0);

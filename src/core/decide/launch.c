@@ -9,6 +9,7 @@
 #include "core/decide/target.h"
 #include "core/decide/terminate.h"
 #include "core/model/reason.h"
+#include "core/schedule/schedule.h"
 
 static const struct memory_launch *remembered(const struct facts *facts, const struct group *group)
 {

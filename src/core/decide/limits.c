@@ -419,6 +419,7 @@ void limits_throttle(struct choice *choice, const int64_t *most)
 		struct group_choice *own = &choice->groups[group->index];
 		int64_t allowed = own->launch_replicas,
 			starting = starting_pods(&choice->groups[g]);
+		allowed = int64_max(0, allowed - own->packing->later / group->hosts);
 		if (conservative && allowed > 0) {
 			int64_t within = conservative_replicas(choice, group, starting);
 			allowed = allowed < within ? allowed : within;

@@ -4,7 +4,7 @@
 #define CORE_DECIDE_OFFER_H
 
 #include "core/decide/health.h"
-#include "core/schedule/schedule.h"
+#include "core/schedule/schedule_problem.h"
 
 /* How a worker can be removed, from the facts of this snapshot. */
 enum removal {

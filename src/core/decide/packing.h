@@ -1,6 +1,6 @@
 /* The fourth value of a decision: the solved packing, and what it means for workers and groups.
- * Contains the rule for starved demand (starved.h) and the replacements of disrupted workers
- * (disruption.h). Must not choose workers to terminate: that is terminate. */
+ * Made by packing_run.h, with the replacements of disrupted workers (disruption_replace.h). Must not choose
+ * workers to terminate: that is terminate. */
 #ifndef CORE_DECIDE_PACKING_H
 #define CORE_DECIDE_PACKING_H
 
@@ -39,6 +39,7 @@ struct group_packing {
 	int64_t launches;  /* Pods, by the packing */
 	int64_t whole;     /* Pods of them for placement groups, request_resources and a schedule */
 	int64_t requested; /* Pods of them for request_resources of Ray's SDK alone */
+	int64_t later;     /* features: Pods of them that are asked for when others have Nodes */
 	bool launches_for_min, launches_for_request, launches_for_demand;
 	/* Set by disruption_replace(), in replicas. */
 	int64_t launches_for_disruption; /* beside `launches` */
@@ -80,10 +81,6 @@ struct packing {
 		memory; /* MARK_STARVED_DEMAND, MARK_DISRUPTED, marks of gangs; back-offs */
 };
 
-/* States the packing problem; needs the other members of the offer. */
-void packing_state(struct offer *offer);
-/* Solves the problem of packing->offer, repeated once with starved demand split off. */
-void packing_run(struct packing *packing);
 /* Notes for each worker whether it is chosen for termination, and its need. The last step. */
 void packing_note_workers(struct packing *packing);
 /* All that is placed on it are bundles of request_resources of Ray's SDK, or nothing is. */

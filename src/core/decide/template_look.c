@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/capacity/template_mark.h"
-#include "core/decide/template_seen.h"
 
 /* Labels of Ray that the template alone decides; others belong to one worker or to its place. */
 static const char *const kept_labels[] = { LABEL_ACCELERATOR_TYPE, "ray.io/tpu-pod-type",
@@ -122,8 +121,9 @@ static bool add(const struct offer *offer, struct seen_list *list, const char *n
 {
 	size_t size = strlen(name);
 
-	if (list->at.count >= TEMPLATE_SEEN_RESOURCES_MAX || size > TEMPLATE_SEEN_NAME_SIZE_MAX ||
-	    list->names_size + size > TEMPLATE_SEEN_NAMES_SIZE_MAX || !is_plain(name))
+	if (list->at.count >= MEMORY_TEMPLATE_RESOURCES_MAX ||
+	    size > MEMORY_TEMPLATE_NAME_SIZE_MAX ||
+	    list->names_size + size > MEMORY_TEMPLATE_NAMES_SIZE_MAX || !is_plain(name))
 		return false;
 	list->names_size += size;
 	VEC_PUSH(offer->arena, &list->at, ((struct resource){ name, amount }));
@@ -173,7 +173,7 @@ static struct labels common_labels(const struct offer *offer, const struct witne
 
 	for (size_t k = 0; k < sizeof(kept_labels) / sizeof(kept_labels[0]); k++) {
 		const char *value = labels_value(&witnesses->at[0]->node->labels, kept_labels[k]);
-		bool common = value && strlen(value) <= TEMPLATE_SEEN_NAME_SIZE_MAX;
+		bool common = value && strlen(value) <= MEMORY_TEMPLATE_NAME_SIZE_MAX;
 
 		if (common)
 			for (size_t i = 1; i < witnesses->count; i++) {

@@ -7,6 +7,7 @@
 #include "core/capacity/template_mark.h"
 #include "core/decide/demand.h"
 #include "core/decide/template_look.h"
+#include "core/schedule/schedule.h"
 
 #define LABEL_NODE_GROUP "ray.io/node-group"
 

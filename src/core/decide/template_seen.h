@@ -11,13 +11,6 @@
 
 #include "core/decide/offer.h"
 
-/* Limits per group, because the status of an object holds the entries of up to 100 groups. More
- * resources are omitted, and so are names that are not printable ASCII. Resources of the template
- * come first. */
-#define TEMPLATE_SEEN_RESOURCES_MAX 16
-#define TEMPLATE_SEEN_NAMES_SIZE_MAX 512 /* of these together */
-#define TEMPLATE_SEEN_NAME_SIZE_MAX 253
-
 /* Needs groups, workers and demands. Sets promised, lacks, inferred and the seen capacity of the
  * groups, and the templates of the new memory. Resources that Ray's own autoscaler would not find
  * in a group are added only when some demand requests them, so that all other demand is packed in

@@ -6,9 +6,6 @@
 
 #include "core/decide/facts.h"
 
-/* Pods of Ray end within it, and waiting for one costs less than a worker elsewhere. */
-#define WORKER_DELETION_MS (30 * MS_PER_SECOND)
-
 /* Needs groups, ray_reachable and head_node. A raylet that restarted in its Pod gives two nodes
  * with one instance id (T25): the living one counts. A node without a Pod is not a separate worker:
  * it and the replica without a Pod are one, counted by `missing`. */

@@ -3,22 +3,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/model/resources.h"
+
 #define GIB (INT64_C(1) << 30)
 #define MIB (INT64_C(1) << 20)
 
 /* Sources: the documentation of the device plugins (NVIDIA k8s-device-plugin, ROCm, Intel, Gaudi,
  * AWS Neuron, GKE, Alibaba gpushare, Volcano vGPU, HAMi, Huawei, Cambricon, Hygon, Iluvatar,
- * Kunlunxin); for drivers and DeviceClasses kubernetes-sigs/dra-driver-nvidia-gpu,
+ * Kunlunxin, Tencent gpu-manager); for drivers and DeviceClasses kubernetes-sigs/dra-driver-nvidia-gpu,
  * ROCm/k8s-gpu-dra-driver, intel/intel-resource-drivers-for-kubernetes,
  * kubernetes-sigs/dra-driver-google-tpu, aws-neuron/aws-neuron-sdk. */
-#define NO_DRIVER "", "", ""
+#define NO_DRIVER "", "", "", 0
 
 static const struct device_row builtin_rows[] = {
 	{ "nvidia.com/gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "NVIDIA", "gpu.nvidia.com",
-	  "gpu", "gpu.nvidia.com" },
+	  "gpu", "gpu.nvidia.com", 0 },
 	{ "nvidia.com/gpu.shared", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "NVIDIA", NO_DRIVER },
 	{ "nvidia.com/mig-*", DEVICE_GPU, DEVICE_SLICE, 0, "", "", "GPU", "NVIDIA",
-	  "gpu.nvidia.com", "mig", "mig.nvidia.com" },
+	  "gpu.nvidia.com", "mig", "mig.nvidia.com", 0 },
 	{ "nvidia.com/gpumem", DEVICE_GPU, DEVICE_QUALIFIER, MIB, "", "", "", "HAMi", NO_DRIVER },
 	{ "nvidia.com/gpumem-percentage", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "HAMi",
 	  NO_DRIVER },
@@ -26,23 +28,23 @@ static const struct device_row builtin_rows[] = {
 	{ "alpha.kubernetes.io/nvidia-gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "nvidia.com/gpu",
 	  "GPU", "NVIDIA", NO_DRIVER },
 	{ "amd.com/gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "AMD", "gpu.amd.com", "",
-	  "gpu.amd.com" },
+	  "gpu.amd.com", 0 },
 	{ "gpu.intel.com/i915", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Intel", NO_DRIVER },
 	{ "gpu.intel.com/xe", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Intel", "gpu.intel.com",
-	  "", "gpu.intel.com" },
+	  "", "gpu.intel.com", 0 },
 	{ "gpu.intel.com/i915_monitoring", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Intel",
 	  NO_DRIVER },
 	{ "gpu.intel.com/xe_monitoring", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Intel",
 	  NO_DRIVER },
 	{ "habana.ai/gaudi", DEVICE_HPU, DEVICE_WHOLE, 0, "", "", "HPU", "Intel Gaudi", NO_DRIVER },
 	{ "aws.amazon.com/neuron", DEVICE_NEURON, DEVICE_WHOLE, 0, "", "", "neuron_cores", "AWS",
-	  "neuron.aws.com", "", "neuron.aws.com" },
+	  "neuron.aws.com", "", "neuron.aws.com", 0 },
 	{ "aws.amazon.com/neuroncore", DEVICE_NEURON, DEVICE_SLICE, 0, "", "", "neuron_cores",
 	  "AWS", NO_DRIVER },
 	{ "aws.amazon.com/neurondevice", DEVICE_NEURON, DEVICE_WHOLE, 0, "",
 	  "aws.amazon.com/neuron", "neuron_cores", "AWS", NO_DRIVER },
 	{ "google.com/tpu", DEVICE_TPU, DEVICE_WHOLE, 0, "", "", "TPU", "Google", "tpu.google.com",
-	  "", "tpu.google.com" },
+	  "", "tpu.google.com", 0 },
 	{ "aliyun.com/gpu-mem", DEVICE_GPU, DEVICE_MEMORY, GIB, "aliyun.com/gpu-count", "", "GPU",
 	  "Alibaba gpushare", NO_DRIVER },
 	{ "aliyun.com/gpu-count", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Alibaba gpushare",
@@ -58,6 +60,10 @@ static const struct device_row builtin_rows[] = {
 	  "Volcano", NO_DRIVER },
 	{ "volcano.sh/vgpu-cores", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Volcano",
 	  NO_DRIVER },
+	{ "tencent.com/vcuda-core", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "Tencent", "", "",
+	  "", 100 },
+	{ "tencent.com/vcuda-memory", DEVICE_GPU, DEVICE_QUALIFIER, 256 * MIB, "", "", "",
+	  "Tencent", NO_DRIVER },
 	{ "microsoft.com/directx", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Microsoft",
 	  NO_DRIVER },
 	{ "huawei.com/Ascend*", DEVICE_NPU, DEVICE_WHOLE, 0, "", "", "NPU", "Huawei", NO_DRIVER },
@@ -242,6 +248,13 @@ const char *device_found_resource(const char *resource)
 	if (ends_with_gpu(resource))
 		return "GPU";
 	return strcmp(resource, "google.com/tpu") == 0 ? "TPU" : NULL;
+}
+
+int64_t device_count(const struct device_row *row, int64_t amount)
+{
+	int64_t whole = RESOURCE_UNIT * (row->parts > 0 ? row->parts : 1);
+
+	return row->share == DEVICE_MEMORY ? 1 : amount / whole + (amount % whole > 0);
 }
 
 const char *device_kind_name(enum device_kind kind)

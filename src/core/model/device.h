@@ -46,6 +46,7 @@ struct device_row {
 	/* Dynamic Resource Allocation: the driver that allocates the same devices, their attribute
 	 * `type` ("": any), and the name of the driver's DeviceClass. "": none. */
 	const char *driver, *device_type, *device_class;
+	int64_t parts; /* TURN: an amount of a whole device, 100 for one in percent; 0: unknown */
 };
 
 /* A full name takes precedence over a prefix, a longer prefix over a shorter one, and a later row
@@ -87,6 +88,8 @@ const char *device_ray_resource(const char *resource);
  * kuberay/autoscaling_config.py _get_num_gpus, _get_num_tpus). */
 const char *device_found_resource(const char *resource);
 
+/* The devices of an amount, rounded up; one for any amount of memory. */
+int64_t device_count(const struct device_row *row, int64_t amount);
 const char *device_kind_name(enum device_kind kind); /* "GPU", "Neuron", "TPU", "HPU", "NPU", "" */
 const char *
 device_share_name(enum device_share share); /* "whole", "slice", "turn", "memory", ... */

@@ -99,6 +99,12 @@ struct memory_mark {
 	const char *who; /* NULL: unknown */
 };
 
+/* Limits of one, because the status of an object holds those of up to 100 groups. More resources are
+ * omitted, and so are names that are not printable ASCII. Resources of the template come first. */
+#define MEMORY_TEMPLATE_RESOURCES_MAX 16
+#define MEMORY_TEMPLATE_NAMES_SIZE_MAX 512 /* of these together */
+#define MEMORY_TEMPLATE_NAME_SIZE_MAX 253
+
 /* The last worker of a group that was seen alive; see core/decide/template_seen.h. */
 struct memory_template {
 	const char *group;

@@ -33,8 +33,9 @@ struct work_item {
 	const struct ray_request *bundles;
 	size_t bundle_count;
 	enum placement_strategy strategy; /* of a placement group */
-	const char *job;                  /* "": none */
-	const char *cluster;              /* name of its RayCluster; "": the only one */
+	bool cluster_assumed; /* `cluster` is that of the file: the only one, if there is one */
+	const char *job;      /* "": none */
+	const char *cluster;  /* name of its RayCluster, or namespace/name; "": the only one */
 };
 
 struct workload {

@@ -31,23 +31,13 @@ static int64_t times(int64_t amount, int64_t factor)
 	return amount > RESOURCE_AMOUNT_MAX / factor ? RESOURCE_AMOUNT_MAX : amount * factor;
 }
 
-size_t gpu_part_amounts(const struct node *node, struct node_amount *ret)
+void gpu_part_totals(const struct node *node, int64_t ret_totals[GPU_PART_AMOUNTS])
 {
 	const struct quantity *gpus = quantities_find(&node->allocatable, WHOLE);
-	int64_t memory = memory_of(node);
-	size_t count = 0;
+	int64_t whole = gpus && gpus->amount > 0 ? gpus->amount : 0, memory = memory_of(node);
 
-	if (!gpus || gpus->amount <= 0)
-		return 0;
-	ret[count++] = (struct node_amount){ .resource = FRACTION, .allocatable = gpus->amount };
-	if (memory > 0)
-		ret[count++] = (struct node_amount){ .resource = MEMORY,
-						     .allocatable = times(gpus->amount, memory) };
-	for (size_t i = 0; i < count; i++) {
-		ret[i].capacity = ret[i].allocatable;
-		ret[i].has_allocatable = true;
-	}
-	return count;
+	ret_totals[0] = whole;
+	ret_totals[1] = memory > 0 ? times(whole, memory) : 0;
 }
 
 void gpu_part_used(const struct node *node, const struct pod *pod, const struct resources *request,

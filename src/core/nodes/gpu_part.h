@@ -5,14 +5,16 @@
 #ifndef CORE_NODES_GPU_PART_H
 #define CORE_NODES_GPU_PART_H
 
-#include "core/nodes/node_capacity.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/model/kubernetes.h"
 
 #define GPU_PART_GROUP "runai-gpu-group"
 #define GPU_PART_AMOUNTS 2
 
-/* Writes up to GPU_PART_AMOUNTS amounts of the Node; returns their number. gpu-memory needs the label
- * nvidia.com/gpu.memory. */
-size_t gpu_part_amounts(const struct node *node, struct node_amount *ret);
+/* All that the Node has of each of gpu_part_names; 0: none. gpu-memory needs the label nvidia.com/gpu.memory. */
+void gpu_part_totals(const struct node *node, int64_t ret_totals[GPU_PART_AMOUNTS]);
 /* The Pod's use of each amount of gpu_part_names by its other requests; its part of the same name is left to the
  * caller. */
 void gpu_part_used(const struct node *node, const struct pod *pod, const struct resources *request,

@@ -55,6 +55,7 @@ static void make_room(const struct node_capacities *capacities, const struct nod
 		      struct node_capacity *capacity)
 {
 	size_t most = node->capacity.count + node->allocatable.count;
+	int64_t parts[GPU_PART_AMOUNTS];
 	struct node_amount *amounts =
 		arena_array(capacities->arena, most + GPU_PART_AMOUNTS, sizeof(*amounts));
 	size_t count = 0;
@@ -70,7 +71,15 @@ static void make_room(const struct node_capacities *capacities, const struct nod
 			.resource = node->capacity.at[i].name,
 			.capacity = node->capacity.at[i].amount,
 		};
-	most += gpu_part_amounts(node, &amounts[most]);
+	gpu_part_totals(node, parts);
+	for (size_t i = 0; i < GPU_PART_AMOUNTS; i++)
+		if (parts[i] > 0)
+			amounts[most++] = (struct node_amount){
+				.resource = gpu_part_names[i],
+				.capacity = parts[i],
+				.allocatable = parts[i],
+				.has_allocatable = true,
+			};
 	/* Of a name the allocatable amount is first. */
 	sort_stable(amounts, most, sizeof(*amounts), compare_amounts);
 	for (size_t i = 0; i < most; i++) {
@@ -183,7 +192,7 @@ static int compare_descending(const void *a, const void *b)
 
 /* Places an amount as the gpushare extender does: on the device with the smallest sufficient free
  * amount. An amount that fits no device fills the emptiest one. */
-static void place(struct node_amount *amount, int64_t wanted)
+static struct node_device *device_for(const struct node_amount *amount, int64_t wanted)
 {
 	struct node_device *best = NULL, *most = &amount->devices[0];
 
@@ -196,9 +205,43 @@ static void place(struct node_amount *amount, int64_t wanted)
 			most = device;
 	}
 	CHECK(!best || node_device_free(best) >= wanted);
-	if (!best)
-		best = most;
-	best->forecast = resource_sum(best->forecast, wanted);
+	return best ? best : most;
+}
+
+static void place(struct node_amount *amount, int64_t wanted)
+{
+	struct node_device *device = device_for(amount, wanted);
+
+	device->forecast = resource_sum(device->forecast, wanted);
+}
+
+void node_uses_add(struct node_uses *uses, struct arena *arena, int64_t *at, int64_t value)
+{
+	VEC_PUSH(arena, &uses->list, ((struct node_use){ at, *at }));
+	*at = resource_sum(*at, value);
+}
+
+void node_uses_undo(struct node_uses *uses)
+{
+	for (size_t i = uses->list.count; i > 0; i--)
+		*uses->list.at[i - 1].at = uses->list.at[i - 1].before;
+	uses->list.count = 0;
+}
+
+void node_capacity_take(struct node_capacity *capacity, const struct resources *request,
+			struct arena *arena, struct node_uses *ret_uses)
+{
+	for (size_t i = 0; i < request->count; i++) {
+		struct node_amount *amount = node_capacity_amount(capacity, request->at[i].name);
+		int64_t wanted = request->at[i].amount;
+
+		if (!amount || wanted == 0)
+			continue;
+		node_uses_add(ret_uses, arena, &amount->used, wanted);
+		if (amount->device_count > 0)
+			node_uses_add(ret_uses, arena, &device_for(amount, wanted)->forecast,
+				      wanted);
+	}
 }
 
 static void check_amount(const struct node_amount *amount)

@@ -70,6 +70,18 @@ int64_t node_amount_largest(const struct node_amount *amount);
 /* The same on the empty Node. */
 int64_t node_amount_largest_empty(const struct node_amount *amount);
 int64_t node_device_free(const struct node_device *device);
+/* Adds the request to what is used, after node_capacities_finish(); `ret_uses` has what node_uses_undo() needs. Parts of
+ * GPUs by annotation are not taken from whole ones. */
+struct node_use {
+	int64_t *at, before;
+};
+struct node_uses {
+	VEC(struct node_use) list;
+};
+void node_capacity_take(struct node_capacity *capacity, const struct resources *request,
+			struct arena *arena, struct node_uses *ret_uses);
+void node_uses_add(struct node_uses *uses, struct arena *arena, int64_t *at, int64_t value);
+void node_uses_undo(struct node_uses *uses);
 /* Condition Ready is True, or the Node has no such condition. */
 bool node_capacity_ready(const struct node_capacity *capacity);
 

@@ -19,7 +19,8 @@ struct ranking {
 	size_t count;
 };
 
-bool node_sample_unschedulable(const struct pod *pod)
+/* The Pod exists and the scheduler found no Node for it. */
+static bool is_unschedulable(const struct pod *pod)
 {
 	const struct condition *scheduled =
 		pod->spec.node_name[0] == '\0' ?
@@ -28,6 +29,25 @@ bool node_sample_unschedulable(const struct pod *pod)
 
 	return scheduled && strcmp(scheduled->status, "False") == 0 &&
 	       strcmp(scheduled->reason, "SchedulingGated") != 0;
+}
+
+const char *node_sample_gang(const struct pod_spec *spec)
+{
+	if (spec->pod_group && *spec->pod_group != '\0')
+		return spec->pod_group;
+	return spec->workload ? spec->workload : "";
+}
+
+bool node_sample_wanted(const struct ray_cluster *cluster, const struct pod *const *pods,
+			size_t pod_count)
+{
+	for (size_t i = 0; i < pod_count; i++)
+		if (is_unschedulable(pods[i]) || node_sample_gang(&pods[i]->spec)[0] != '\0')
+			return true;
+	ARRAY_EACH(const struct worker_group, group, cluster->groups, cluster->group_count)
+		if (node_sample_gang(&group->template.spec)[0] != '\0')
+			return true;
+	return false;
 }
 
 /* The Pod that capacity_check.h uses: the first by name. */
@@ -39,7 +59,7 @@ static const struct pod *waiting_pod(const struct worker_group *group,
 	for (size_t i = 0; i < pod_count; i++) {
 		const char *name = labels_value(&pods[i]->labels, LABEL_GROUP);
 
-		if (name && strcmp(name, group->name) == 0 && node_sample_unschedulable(pods[i]) &&
+		if (name && strcmp(name, group->name) == 0 && is_unschedulable(pods[i]) &&
 		    (!first || strcmp(pods[i]->name, first->name) < 0))
 			first = pods[i];
 	}

@@ -17,7 +17,11 @@
 size_t node_sample(const struct node_capacities *capacities, const struct ray_cluster *cluster,
 		   const struct pod *const *pods, size_t pod_count, struct arena *arena,
 		   const struct node_capacity ***ret_capacities);
-/* The Pod exists and the scheduler found no Node for it. */
-bool node_sample_unschedulable(const struct pod *pod);
+/* The name of the Pod's PodGroup or Workload; "": kube-scheduler places it alone. */
+const char *node_sample_gang(const struct pod_spec *spec);
+/* Whether the RayCluster needs one: a Pod is Unschedulable, or one or a template is in a gang of kube-scheduler, the steps
+ * of which have the size that the Nodes hold. */
+bool node_sample_wanted(const struct ray_cluster *cluster, const struct pod *const *pods,
+			size_t pod_count);
 
 #endif

@@ -104,9 +104,10 @@ static const char *held_back_text(const struct choice *choice, const struct grou
 	int64_t held = own->launch_replicas - own->allowed_replicas;
 	if (held <= 0)
 		return "";
-	return arena_printf(choice->arena,
-			    "; %lld of them later, as many workers are still starting",
-			    (long long)(held * group->hosts));
+	return arena_printf(choice->arena, "; %lld of them later, %s",
+			    (long long)(held * group->hosts),
+			    own->packing->later > 0 ? "when the others have Nodes" :
+						      "as many workers are still starting");
 }
 
 static const char *starved_text(const struct choice *choice)

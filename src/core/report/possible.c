@@ -6,6 +6,7 @@
 #include "core/decide/offer.h"
 #include "core/decide/packing.h"
 #include "core/model/reason.h"
+#include "core/schedule/schedule.h"
 
 /* ray: FormatPlacementGroupResource, of common/placement_group. "CPU_group_ID" is any bundle's,
  * "CPU_group_0_ID" of one bundle; "bundle_group_ID" is in every request. */

@@ -13,6 +13,7 @@
 #include "core/decide/worker.h"
 #include "core/model/reason.h"
 #include "core/report/possible.h"
+#include "core/schedule/schedule.h"
 
 struct verdict {
 	bool infeasible;
@@ -54,8 +55,7 @@ static int64_t whole_count(const struct device_held *held, const char *wanted)
 
 	if (strcmp(wanted, held->row->ray_resource) != 0)
 		return count;
-	if (held->row->share == DEVICE_MEMORY)
-		return 1;
+	count = device_count(held->row, held->amount);
 	return held->row->kind == DEVICE_NEURON && held->row->share == DEVICE_WHOLE ?
 		       count * CORES_OF_NEURON_DEVICE :
 		       count;

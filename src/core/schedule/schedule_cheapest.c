@@ -5,6 +5,7 @@
 #include "base/bounded_run.h"
 #include "base/sort.h"
 #include "core/model/cpu_budget.h"
+#include "core/schedule/schedule_phases.h"
 #include "core/schedule/schedule_try.h"
 
 #define EXACT_TYPES_MAX 64

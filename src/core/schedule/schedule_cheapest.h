@@ -4,12 +4,7 @@
 #ifndef CORE_SCHEDULE_SCHEDULE_CHEAPEST_H
 #define CORE_SCHEDULE_SCHEDULE_CHEAPEST_H
 
-#include "core/schedule/schedule_run.h"
-
-/* One run of all phases of a problem (schedule.c). The result lives in the arena. A policy
- * with all members false is Ray's. */
-struct schedule_result *schedule_phases(const struct schedule_problem *problem,
-					const struct schedule_policy *policy, struct arena *arena);
+#include "core/schedule/schedule_problem.h"
 
 /* Serves at least as much of each request, gang and constraint as Ray's policy, and costs at most
  * as much. Where maxima leave requests over, it may launch nothing and serve other requests, with at

@@ -64,9 +64,10 @@ static void read_member(const struct schedule_run *run, struct schedule_class *c
 	class->differ = class->differ || class->rest != work->rest || class->placed != work->placed;
 }
 
-void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node)
+/* The number of members that come after the node, which is its index. */
+static size_t member_place(struct schedule_run *run, const struct schedule_class *class,
+			   uint32_t node)
 {
-	struct schedule_class *class = class_of(run, state);
 	size_t low = 0, high = class->members.count;
 
 	while (low < high) {
@@ -77,11 +78,19 @@ void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node)
 		else
 			high = middle;
 	}
+	return low;
+}
+
+void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node)
+{
+	struct schedule_class *class = class_of(run, state);
+	size_t at = member_place(run, class, node);
+
 	read_member(run, class, node);
 	VEC_PUSH(run->scratch, &class->members, node);
-	memmove(&class->members.at[low + 1], &class->members.at[low],
-		(class->members.count - 1 - low) * sizeof(node));
-	class->members.at[low] = node;
+	memmove(&class->members.at[at + 1], &class->members.at[at],
+		(class->members.count - 1 - at) * sizeof(node));
+	class->members.at[at] = node;
 }
 
 uint32_t schedule_class_best(const struct schedule_run *run, uint32_t state)
@@ -100,15 +109,17 @@ uint32_t schedule_class_take(struct schedule_run *run, uint32_t state)
 	return best;
 }
 
-void schedule_class_remove(struct schedule_run *run, uint32_t state, uint32_t first, uint32_t last)
+size_t schedule_class_remove(struct schedule_run *run, uint32_t state, uint32_t first,
+			     uint32_t last)
 {
 	struct schedule_class *class = class_of(run, state);
-	size_t kept = 0;
+	size_t kept = 0, count = class->members.count;
 
 	for (size_t i = 0; i < class->members.count; i++)
 		if (class->members.at[i] < first || class->members.at[i] > last)
 			class->members.at[kept++] = class->members.at[i];
 	class->members.count = kept;
+	return count - kept;
 }
 
 /* ---- the ranking ---- */
@@ -263,6 +274,27 @@ void schedule_class_rank(struct schedule_run *run, uint32_t state)
 	each_ranking(run, state, ranking_add);
 }
 
+void schedule_classes_restore(struct schedule_run *run)
+{
+	memset(run->classes.placed_names, 0, run->words.name_count);
+	run->classes.placed_name_count = 0;
+	VEC_EACH(const uint32_t, node, &run->touched) {
+		uint32_t before = run->nodes.at[*node].state;
+		struct schedule_class *class = class_of(run, before);
+		size_t at = member_place(run, class, *node);
+
+		CHECK(at < class->members.count && class->members.at[at] == *node);
+		class->members.count--;
+		memmove(&class->members.at[at], &class->members.at[at + 1],
+			(class->members.count - at) * sizeof(*node));
+		schedule_run_read_whole(run, *node);
+		schedule_class_add(run, run->nodes.at[*node].state, *node);
+		schedule_class_rank(run, before);
+		schedule_class_rank(run, run->nodes.at[*node].state);
+	}
+	run->touched.count = 0;
+}
+
 /* ---- making them ---- */
 
 /* By name, over all shapes. */
@@ -341,14 +373,18 @@ static void find_common(struct schedule_run *run)
 	}
 }
 
-/* A ranking for each label that some request selects. */
+/* A ranking for each label that some request selects; classes for one list have none, as there may be many such
+ * lists. */
 static void make_rankings(struct schedule_run *run)
 {
 	struct schedule_classes *classes = &run->classes;
 	size_t labels = run->words.labels.entries.count;
+	bool known = classes->rankings.count > 1;
 
 	classes->rankings.count = 0;
 	VEC_ADD(run->scratch, &classes->rankings);
+	if (!classes->lasting && !known)
+		return;
 	for (size_t i = 0; i < labels; i++) {
 		bool selected = run->words.labels.entries.at[i].marks & SCHEDULE_LABEL_SELECTED;
 

@@ -152,13 +152,15 @@ static const uint32_t *selector_end(const uint32_t *at)
  * those of add_selector begin with the number of a form. */
 static void encode_form(struct schedule_vocabulary *words, const struct schedule_shape *shape)
 {
+	uint32_t labels = shape->few_labels ? 0 : shape->anti_label_count;
+
 	words->encoded.count = 0;
 	VEC_PUSH(words->arena, &words->encoded, SCHEDULE_ID_NONE);
 	VEC_PUSH(words->arena, &words->encoded,
 		 (uint32_t)(shape->new_only | shape->asks_accelerator << 1 |
 			    shape->impossible << 2));
-	VEC_PUSH(words->arena, &words->encoded, shape->anti_label_count);
-	for (uint32_t i = 0; i < shape->anti_label_count; i++)
+	VEC_PUSH(words->arena, &words->encoded, labels);
+	for (uint32_t i = 0; i < labels; i++)
 		VEC_PUSH(words->arena, &words->encoded, shape->anti_labels[i]);
 	for (uint32_t i = 0; i < shape->need_count; i++)
 		VEC_PUSH(words->arena, &words->encoded, shape->needs[i].name);
@@ -385,6 +387,33 @@ static void make_tags(struct schedule_requests *requests, struct schedule_run *r
 		    compare_tags);
 }
 
+/* Whether the list adds labels that it selects, and else, of a long list, which shapes have labels that few others
+ * have. A node with such a label refuses these one by one. Expects the counts of selectors. */
+static void read_anti_labels(struct schedule_requests *requests, struct schedule_run *run)
+{
+	struct schedule_shape *shapes = requests->list.shapes;
+	size_t count = requests->list.count;
+
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t j = 0; j < shapes[i].anti_label_count; j++)
+			requests->adds_labels = requests->adds_labels ||
+						run->label_counts[shapes[i].anti_labels[j]];
+	if (requests->adds_labels || count < FEW * FEW)
+		return;
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t j = 0; j < shapes[i].anti_label_count; j++)
+			run->label_counts[shapes[i].anti_labels[j]]++;
+	for (size_t i = 0; i < count; i++) {
+		shapes[i].few_labels = shapes[i].anti_label_count > 0;
+		for (uint32_t j = 0; j < shapes[i].anti_label_count; j++)
+			shapes[i].few_labels = shapes[i].few_labels &&
+					       run->label_counts[shapes[i].anti_labels[j]] < FEW;
+	}
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t j = 0; j < shapes[i].anti_label_count; j++)
+			run->label_counts[shapes[i].anti_labels[j]] = 0;
+}
+
 struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct arena *arena,
 						struct schedule_list list)
 {
@@ -392,10 +421,7 @@ struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct
 
 	*requests = (struct schedule_requests){ .arena = arena, .list = list };
 	count_labels(requests, run, 1);
-	ARRAY_EACH(const struct schedule_shape, shape, list.shapes, list.count)
-		for (uint32_t i = 0; i < shape->anti_label_count; i++)
-			requests->adds_labels = requests->adds_labels ||
-						run->label_counts[shape->anti_labels[i]];
+	read_anti_labels(requests, run);
 	find_names(requests, run);
 	make_kinds(requests, run);
 	make_trees(requests);
@@ -542,7 +568,7 @@ static bool is_selected(const struct schedule_kind *kind, const struct schedule_
 
 bool schedule_requests_refused(const struct schedule_kind *kind, const struct schedule_room *room)
 {
-	return schedule_room_refuses(room, kind->tree->first, true) || !is_selected(kind, room);
+	return schedule_room_refuses(room, kind->tree->first) || !is_selected(kind, room);
 }
 
 /* Adds the kinds of one tag that may fit into the loaded room: of those with one tree the one that Ray's first
@@ -575,7 +601,7 @@ static void see_tag(struct schedule_requests *requests, struct schedule_run *run
 		}
 		tree->seen = requests->seen;
 		tree->seen_at = seen->count;
-		tree->fits = !schedule_room_refuses(&run->room, tree->first, true) &&
+		tree->fits = !schedule_room_refuses(&run->room, tree->first) &&
 			     schedule_requests_next(tree, &run->room, 0) != SCHEDULE_NO_INDEX;
 		if (tree->fits)
 			VEC_PUSH(run->attempt, seen, kind);

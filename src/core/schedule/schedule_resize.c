@@ -1,8 +1,7 @@
 /* Nodes whose CPU and memory may grow in place, as Ray uses them in _try_schedule
  * (autoscaler/v2/scheduler.py, ray 2.60): after all nodes took what fits as they are, each that may be
  * resized is a candidate with its largest size, before any new node; one that takes a unit is resized to
- * that size. Afterwards Ray's list has the nodes that could not be resized, those that are, those that
- * could have been, and new ones. The list is a plain array here, made for each try. */
+ * that size. Their order in Ray's list: schedule_order_before(). */
 #include <limits.h>
 #include <string.h>
 
@@ -19,45 +18,46 @@ static const struct schedule_size *size_of(const struct schedule_run *run, uint3
 void schedule_resize_begin(struct schedule_try *try)
 {
 	struct schedule_run *run = try->run;
-	size_t count = run->order.count, kept = 0, exhausted = 0;
-	uint32_t *sorted = arena_array(run->attempt, count + 1, sizeof(*sorted));
-	uint32_t *last = arena_array(run->attempt, count + 1, sizeof(*last));
+	uint32_t known = SCHEDULE_ID_NONE;
+	bool exhausted = false;
 
-	memcpy(sorted, run->order.at, count * sizeof(*sorted));
-	schedule_order_sort(run, sorted, count);
-	for (size_t i = 0; i < count; i++) {
-		uint32_t state = run->nodes.at[sorted[i]].state;
+	try->exhausted = arena_array(run->attempt, run->places.count + 1, sizeof(bool));
+	VEC_EACH(const uint32_t, node, &run->resizables) {
+		uint32_t state = run->nodes.at[*node].state;
 
-		if (run->states.states.at[state].running &&
-		    !schedule_requests_fit(try->requests, run, state))
-			last[exhausted++] = sorted[i];
-		else
-			sorted[kept++] = sorted[i];
+		if (state != known)
+			exhausted = run->states.states.at[state].running &&
+				    !schedule_requests_fit(try->requests, run, state);
+		known = state;
+		try->exhausted[*node] = exhausted;
 	}
-	memcpy(&sorted[kept], last, exhausted * sizeof(*last));
-	try->listed = sorted;
 }
 
-/* Ray's list after all nodes took what fits as they are: the chosen ones first. */
-static uint32_t *list_filled(const struct schedule_try *try)
+/* The nodes that may be resized, as they are in Ray's list after all nodes took what fits as they are: the chosen
+ * ones first, exhausted ones last. `chosen`: by node. */
+static size_t list_filled(const struct schedule_try *try, const struct schedule_chosen **chosen,
+			  uint32_t *list)
 {
-	const struct schedule_run *run = try->run;
-	size_t count = 0;
-	uint32_t *list = arena_array(run->attempt, run->order.count + 1, sizeof(*list));
-	bool *chosen = arena_array(run->attempt, run->nodes.count + 1, sizeof(*chosen));
+	struct schedule_run *run = try->run;
+	uint32_t *nodes = run->resizables.at;
+	size_t kept = 0, count = 0;
 
-	for (size_t i = 0; i < try->chosen.count; i++) {
-		uint32_t node = try->chosen.at[i].node;
-
-		if (node >= run->places.count || try->chosen.at[i].resized || chosen[node])
-			continue;
-		chosen[node] = true;
-		list[count++] = node;
-	}
-	for (size_t i = 0; i < run->order.count; i++)
-		if (!chosen[try->listed[i]])
-			list[count++] = try->listed[i];
-	return list;
+	for (size_t i = 0; i < run->resizables.count; i++)
+		if (size_of(run, nodes[i]))
+			nodes[kept++] = nodes[i];
+	run->resizables.count = kept;
+	schedule_order_sort(run, nodes, kept);
+	VEC_EACH(const struct schedule_chosen, item, &try->chosen)
+		if (size_of(run, item->node))
+			list[count++] = item->node;
+	for (size_t i = 0; i < kept; i++)
+		if (!chosen[nodes[i]] && !try->exhausted[nodes[i]])
+			list[count++] = nodes[i];
+	for (size_t i = 0; i < kept; i++)
+		if (!chosen[nodes[i]] && try->exhausted[nodes[i]])
+			list[count++] = nodes[i];
+	CHECK(count == kept);
+	return count;
 }
 
 struct schedule_candidate *schedule_candidate_new(struct schedule_try *try, uint32_t state,
@@ -80,102 +80,97 @@ struct schedule_candidate *schedule_candidate_new(struct schedule_try *try, uint
 	return c;
 }
 
-/* chosen: what the try has placed on the node; NULL: nothing. */
-static struct schedule_candidate *make_candidate(struct schedule_try *try, uint32_t node,
-						 const struct schedule_size *size,
-						 const struct schedule_chosen *chosen)
+/* With the rest, which placements do not change. */
+static struct schedule_resized *resized_of(struct schedule_run *run, uint32_t node)
 {
-	struct schedule_run *run = try->run;
-	uint32_t state = run->nodes.at[node].state, placed = run->nodes.at[node].placed, rest;
-	struct schedule_candidate *c;
+	struct schedule_work *work = &run->nodes.at[node];
+	struct schedule_resized *resized;
 	struct resources total, available;
 
+	if (work->resized > 0)
+		return &run->resized.at[work->resized - 1];
+	resized = VEC_ADD(run->scratch, &run->resized);
+	work->resized = (uint32_t)run->resized.count;
 	schedule_run_amounts(run, node, true, &total, &available);
-	schedule_state_of(&run->states, run->states.states.at[state], &total, &available, &rest);
-	if (chosen) {
-		placed = chosen->placed;
-		state = schedule_state_filled(&run->room, chosen->state,
-					      run->nodes.at[node].result.type, try->list,
-					      chosen->fill, chosen->fill_count, &placed);
+	schedule_state_of(&run->states, run->states.states.at[work->state], &total, &available,
+			  &resized->rest);
+	resized->of = SCHEDULE_ID_NONE;
+	return resized;
+}
+
+/* The state of the node with its new size, without what the try has placed on it. */
+static uint32_t resized_state(struct schedule_run *run, uint32_t node,
+			      const struct schedule_size *size)
+{
+	struct schedule_resized *resized = resized_of(run, node);
+
+	if (resized->of != run->nodes.at[node].state) {
+		resized->of = run->nodes.at[node].state;
+		resized->state =
+			schedule_state_resized(&run->room, resized->of, size, resized->rest);
 	}
-	state = schedule_state_resized(&run->room, state, size, rest);
-	c = schedule_candidate_new(try, state, SCHEDULE_NO_INDEX);
-	c->node = node;
-	c->placed = placed;
+	return resized->state;
+}
+
+/* The state of the node with its new size; chosen: what the try has placed on it, NULL: nothing. Sets the placed set
+ * as well. */
+static uint32_t state_after(struct schedule_try *try, uint32_t node,
+			    const struct schedule_chosen *chosen, uint32_t *ret_placed)
+{
+	struct schedule_run *run = try->run;
+	const struct schedule_size *size = size_of(run, node);
+	uint32_t state;
+
+	*ret_placed = run->nodes.at[node].placed;
+	if (!chosen)
+		return resized_state(run, node, size);
+	*ret_placed = chosen->placed;
+	state = schedule_state_filled(&run->room, chosen->state, run->nodes.at[node].result.type,
+				      try->list, chosen->fill, chosen->fill_count, ret_placed);
+	return schedule_state_resized(&run->room, state, size, resized_of(run, node)->rest);
+}
+
+static struct schedule_candidate *candidate_of(struct schedule_try *try, uint32_t state,
+					       uint32_t rest, const struct schedule_turn *first)
+{
+	struct schedule_candidate *c = schedule_candidate_new(try, state, SCHEDULE_NO_INDEX);
+
+	c->node = first->node;
+	c->placed = first->placed;
+	c->rank = first->rank;
 	c->rest = rest;
 	c->resized = true;
 	return c;
 }
 
-/* Of nodes that do not run Ray examines one in each state. */
-static void link_equal(struct schedule_try *try, struct schedule_candidate **list, size_t count)
-{
-	struct schedule_intern keys = { .arena = try->run->attempt };
-	size_t *last = arena_array(try->run->attempt, count + 1, sizeof(*last));
-	uint32_t known = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		uint32_t key[2] = { list[i]->state, list[i]->rest }, id;
-
-		list[i]->rank = i;
-		if (try->run->states.states.at[list[i]->state].running)
-			continue;
-		id = schedule_intern_add(&keys, key, sizeof(key));
-		if (id == known) {
-			known++;
-		} else {
-			list[last[id]]->next_equal = list[i];
-			list[i]->follows = true;
-		}
-		last[id] = i;
-	}
-}
-
+/* The state of a node that runs has what is placed on it. Of others Ray examines the first in each state. */
 size_t schedule_resize_candidates(struct schedule_try *try, struct schedule_candidate ***ret_list)
 {
 	struct schedule_run *run = try->run;
-	const uint32_t *list = list_filled(try);
+	struct schedule_intern keys = { .arena = run->attempt };
+	uint32_t *list = arena_array(run->attempt, run->resizables.count + 1, sizeof(*list));
+	uint32_t key[2], last[2] = { SCHEDULE_ID_NONE, SCHEDULE_ID_NONE }, id = 0, known = 0;
 	const struct schedule_chosen **chosen;
-	size_t count = 0;
+	size_t count;
 
-	*ret_list = arena_array(run->attempt, run->order.count + 1, sizeof(**ret_list));
+	*ret_list = arena_array(run->attempt, run->resizables.count + 1, sizeof(**ret_list));
 	if (!try->active_count)
 		return 0;
 	chosen = arena_array(run->attempt, run->nodes.count + 1, sizeof(struct schedule_chosen *));
 	VEC_EACH(const struct schedule_chosen, item, &try->chosen)
 		chosen[item->node] = item; /* the last one */
-	for (size_t i = 0; i < run->order.count; i++) {
-		const struct schedule_size *size = size_of(run, list[i]);
+	count = list_filled(try, chosen, list);
+	for (size_t i = 0; i < count; i++) {
+		struct schedule_turn turn = { .node = list[i], .rank = i };
 
-		if (size)
-			(*ret_list)[count++] = make_candidate(try, list[i], size, chosen[list[i]]);
+		key[0] = state_after(try, turn.node, chosen[turn.node], &turn.placed);
+		key[1] = resized_of(run, turn.node)->rest;
+		if (memcmp(key, last, sizeof(key)) != 0)
+			id = schedule_intern_add(&keys, key, sizeof(key));
+		memcpy(last, key, sizeof(key));
+		if (id == known)
+			(*ret_list)[known++] = candidate_of(try, key[0], key[1], &turn);
+		VEC_PUSH(run->attempt, &(*ret_list)[id]->turns, turn);
 	}
-	link_equal(try, *ret_list, count);
-	return count;
-}
-
-void schedule_resize_keep(struct schedule_try *try)
-{
-	struct schedule_run *run = try->run;
-	const uint32_t *list = list_filled(try);
-	uint32_t *after = arena_array(run->attempt, run->order.count + 1, sizeof(*after));
-	bool *taken = arena_array(run->attempt, run->nodes.count + 1, sizeof(*taken));
-	size_t count = 0;
-
-	for (size_t i = 0; i < run->order.count; i++)
-		if (!size_of(run, list[i]))
-			after[count++] = list[i];
-	for (size_t i = 0; i < try->chosen.count; i++) {
-		if (!try->chosen.at[i].resized)
-			continue;
-		after[count++] = try->chosen.at[i].node;
-		taken[try->chosen.at[i].node] = true;
-	}
-	for (size_t i = 0; i < run->order.count; i++)
-		if (size_of(run, list[i]) && !taken[list[i]])
-			after[count++] = list[i];
-	CHECK(count == run->order.count);
-	memcpy(run->order.at, after,
-	       count * sizeof(*after)); /* so that the next try need not sort it */
-	schedule_order_keep(run, try->requests, after, count);
+	return known;
 }

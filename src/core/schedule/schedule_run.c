@@ -3,17 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct resources schedule_resized(struct arena *arena, const struct resources *amounts,
-				  const struct resources *total, const struct schedule_size *size)
-{
-	int64_t cpu =
-		size->cpu - resources_amount(total, "CPU", 0) + resources_amount(amounts, "CPU", 0);
-	int64_t memory = size->memory - resources_amount(total, "memory", 0) +
-			 resources_amount(amounts, "memory", 0);
-	struct resources changed = resources_with(arena, amounts, "CPU", cpu > 0 ? cpu : 0);
-
-	return resources_with(arena, &changed, "memory", memory > 0 ? memory : 0);
-}
+#include "base/check.h"
 
 /* At least the size that it may have after a resize. */
 static struct resources launched_amounts(const struct schedule_run *run,
@@ -58,11 +48,13 @@ void schedule_run_amounts(const struct schedule_run *run, uint32_t node, bool re
 	*ret_available = run->totals ? *ret_total : given->available;
 	if (given->resizing)
 		resize(run, given->resizing, ret_total, ret_available);
-	if (resized)
-		resize(run, given->resizable, ret_total, ret_available);
+	if (!resized)
+		return;
+	CHECK(given->resizable);
+	resize(run, given->resizable, ret_total, ret_available);
 }
 
-/* Of new nodes. */
+/* Of new nodes, and of those that may be resized: with its new size a node may take what no class takes. */
 static void mark_labels(struct schedule_vocabulary *words, const struct labels *labels)
 {
 	ARRAY_EACH(const struct label, label, labels->at, labels->count) {
@@ -112,7 +104,10 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	for (size_t i = 0; i < problem->node_count; i++) {
 		const struct schedule_node *node = &problem->nodes[i];
 
-		run->resizable = run->resizable || node->resizable;
+		if (node->resizable) {
+			run->resizable = true;
+			mark_labels(&run->words, &node->labels);
+		}
 		VEC_PUSH(scratch, &run->nodes,
 			 ((struct schedule_work){
 				 .result = { .type = node->type,
@@ -166,7 +161,8 @@ static bool is_read(const struct schedule_reading *last, const struct schedule_r
 	       is_same_list(&last->available, &own->available) &&
 	       last->state.type == own->state.type && last->state.labels == own->state.labels &&
 	       last->state.running == own->state.running && last->state.head == own->state.head &&
-	       last->state.registered == own->state.registered;
+	       last->state.registered == own->state.registered &&
+	       last->state.resizable == own->state.resizable;
 }
 
 /* Its state and rest in the source, without placements. */
@@ -185,6 +181,7 @@ static void read_node(struct schedule_run *run, uint32_t index)
 		own.state.running = node->running;
 		own.state.head = node->head;
 		own.state.registered = node->registered;
+		own.state.resizable = node->resizable && !work->result.resized;
 	}
 	schedule_run_amounts(run, index, work->result.resized, &own.total, &own.available);
 	if (!is_read(&run->last_reading, &own)) {
@@ -196,8 +193,7 @@ static void read_node(struct schedule_run *run, uint32_t index)
 	work->rest = run->last_reading.rest;
 }
 
-/* The same by its totals. */
-static void read_whole(struct schedule_run *run, uint32_t index)
+void schedule_run_read_whole(struct schedule_run *run, uint32_t index)
 {
 	struct schedule_work *work = &run->nodes.at[index];
 	const struct schedule_node *node = schedule_run_given(run, index);
@@ -216,6 +212,7 @@ static void read_whole(struct schedule_run *run, uint32_t index)
 	}
 	work->state = whole->state;
 	work->rest = whole->rest;
+	work->placed = 0;
 }
 
 void schedule_run_set_source(struct schedule_run *run, bool totals)
@@ -225,12 +222,14 @@ void schedule_run_set_source(struct schedule_run *run, bool totals)
 	memset(classes->placed_names, 0, run->words.name_count);
 	classes->placed_name_count = 0;
 	run->totals = totals;
+	run->resized.count = run->touched.count = 0;
 	if (!run->states.alike)
 		read_templates(run);
 	for (uint32_t i = 0; i < run->nodes.count; i++) {
 		run->nodes.at[i].placed = 0;
+		run->nodes.at[i].resized = 0;
 		if (totals)
-			read_whole(run, i);
+			schedule_run_read_whole(run, i);
 		else
 			read_node(run, i);
 	}
@@ -332,13 +331,19 @@ void schedule_order_number(struct schedule_run *run)
 {
 	while (run->places.count < run->nodes.count)
 		VEC_ADD(run->scratch, &run->places);
-	for (size_t i = 0; i < run->order.count; i++)
+	for (size_t i = 0; i < run->order.count; i++) {
+		const struct schedule_node *given = schedule_run_given(run, run->order.at[i]);
+
 		run->places.at[run->order.at[i]].number = (int64_t)i;
+		if (given && given->resizable)
+			VEC_PUSH(run->scratch, &run->resizables, run->order.at[i]);
+	}
 	run->last_number = (int64_t)run->order.count;
 }
 
 void schedule_order_keep(struct schedule_run *run, const struct schedule_requests *requests,
-			 const uint32_t *chosen, size_t chosen_count)
+			 const uint32_t *chosen, size_t chosen_count, const uint32_t *resized,
+			 size_t resized_count)
 {
 	uint32_t since;
 
@@ -348,6 +353,8 @@ void schedule_order_keep(struct schedule_run *run, const struct schedule_request
 	for (size_t i = 0; i < chosen_count; i++)
 		run->places.at[chosen[i]] =
 			(struct schedule_place){ run->first_number + (int64_t)i, since };
+	for (size_t i = 0; i < resized_count; i++)
+		run->places.at[resized[i]] = (struct schedule_place){ run->last_number++, since };
 	for (uint32_t node = (uint32_t)run->places.count; node < run->nodes.count; node++) {
 		VEC_PUSH(run->scratch, &run->order, node);
 		VEC_PUSH(run->scratch, &run->places,
@@ -377,28 +384,56 @@ static uint64_t exhausted_word(struct schedule_run *run, uint32_t state, size_t 
 	return exhausted->words.at[word];
 }
 
+static bool is_resizable(const struct schedule_run *run, uint32_t node)
+{
+	return run->states.states.at[run->nodes.at[node].state].resizable;
+}
+
+/* Launched for the last list that put nodes behind others. */
+static bool is_behind(const struct schedule_run *run, uint32_t node)
+{
+	return node >= run->problem->node_count && run->places.at[node].number >= 0 &&
+	       run->places.at[node].since == run->parted;
+}
+
+/* Of the lists kept from number `from` on, the last one that exhausts exactly one of the nodes: above 0 if that is b,
+ * below 0 if it is a; 0: none does. */
+static int compare_exhausted(struct schedule_run *run, uint32_t a, uint32_t b, size_t from)
+{
+	size_t end = run->kept.count;
+
+	while (end > from && run->nodes.at[a].state != run->nodes.at[b].state) {
+		size_t word = (end - 1) / 64;
+		uint64_t bits = exhausted_word(run, run->nodes.at[a].state, word);
+		uint64_t differ = bits ^ exhausted_word(run, run->nodes.at[b].state, word);
+
+		if (from > word * 64)
+			differ &= UINT64_MAX << (from - word * 64);
+		if (differ)
+			return bits >> (63 - __builtin_clzll(differ)) & 1 ? -1 : 1;
+		end = word * 64;
+	}
+	return 0;
+}
+
 bool schedule_order_before(struct schedule_run *run, uint32_t a, uint32_t b)
 {
 	const struct schedule_place *first, *second;
+	bool parts;
 	uint32_t since;
+	int order;
 
 	if (a >= run->places.count || b >= run->places.count)
 		return a < b;
 	first = &run->places.at[a];
 	second = &run->places.at[b];
 	since = first->since > second->since ? first->since : second->since;
-	size_t end = run->kept.count;
-	while (end > since && run->nodes.at[a].state != run->nodes.at[b].state) {
-		size_t word = (end - 1) / 64;
-		uint64_t bits = exhausted_word(run, run->nodes.at[a].state, word);
-		uint64_t differ = bits ^ exhausted_word(run, run->nodes.at[b].state, word);
-
-		if (since > word * 64)
-			differ &= UINT64_MAX << (since - word * 64);
-		if (differ)
-			return !(bits >> (63 - __builtin_clzll(differ)) & 1);
-		end = word * 64;
-	}
+	parts = run->parted && since <= run->parted && is_resizable(run, a) != is_resizable(run, b);
+	order = compare_exhausted(run, a, b, parts ? run->parted : since);
+	if (order)
+		return order > 0;
+	if (parts)
+		return is_resizable(run, a) ? is_behind(run, b) : !is_behind(run, a);
 	return first->number < second->number;
 }
 

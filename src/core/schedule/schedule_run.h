@@ -1,5 +1,5 @@
 /* One run of schedule(): its nodes in Ray's order, the classes of equal nodes, and the remaining
- * limits. The phases (schedule.c) change it; schedule_try does so only by committing. Lives on the
+ * limits. The phases (schedule_phases.c) change it; schedule_try does so only by committing. Lives on the
  * stack; its memory is the scratch arena, results are in the caller's arena. */
 #ifndef CORE_SCHEDULE_SCHEDULE_RUN_H
 #define CORE_SCHEDULE_SCHEDULE_RUN_H
@@ -26,7 +26,7 @@ struct schedule_tree {
 };
 
 /* Shapes that need the same names and share a label selector: nodes accept all of them or none, by
- * their labels. A shape with several selectors is in a kind for each; kinds of the same shapes share a tree. */
+ * their labels, but for anti-affinity labels that few shapes have. A shape with several selectors is in a kind for each; kinds of the same shapes share a tree. */
 struct schedule_kind {
 	const uint32_t
 		*selector; /* encoded; NULL: none, or labels are added and decide at each shape */
@@ -118,7 +118,8 @@ struct schedule_classes {
 /* ---- Ray's list of nodes (schedule_run.c) ---- */
 
 /* After each list of requests that is kept, Ray's list of nodes is: the nodes that were chosen for it,
- * the other nodes, running nodes into which none of the requests would fit (exhausted), new nodes. Ray
+ * the other nodes, running nodes into which none of the requests would fit (exhausted), new nodes. Nodes that may be
+ * resized are behind the others, but before the new ones; between them are those that the list resized. Ray
  * copies the list each time. Here only chosen and new nodes get a number. The order of two nodes is found
  * when it is asked for: of the lists kept since the later of the two got its number, the last one that
  * exhausts exactly one of them decides, else the numbers do. */
@@ -148,7 +149,14 @@ struct schedule_work {
 	bool cancelled;               /* a cancelled launch: no longer part of the run */
 	uint32_t labels;              /* label set: it keeps anti-affinity labels over all phases */
 	uint32_t placed, state, rest; /* of the source that is placed now */
+	uint32_t resized;             /* index in the run's `resized` + 1; 0: not read yet */
 	struct schedule_whole whole;
+};
+
+/* A node of the source that is placed now with the size that it may have: its rest, and the state that `of`
+ * becomes. */
+struct schedule_resized {
+	uint32_t rest, of, state;
 };
 
 /* Differences from Ray's policy that may launch fewer GPUs. */
@@ -196,14 +204,18 @@ struct schedule_run {
 	nodes; /* given nodes in their order, then new ones; those from places.count on are of the try */
 	VEC(uint32_t)
 	order; /* Ray's list of nodes before the first try, and the nodes launched since */
+	VEC(uint32_t) touched; /* of the last list that was kept: the nodes on which it is placed */
+	VEC(struct schedule_resized) resized;
+	VEC(uint32_t) resizables; /* of these, in Ray's order when they were last asked for */
 	VEC(struct schedule_place) places; /* by node */
 	int64_t first_number, last_number;
 	VEC(const struct schedule_requests *) kept; /* the lists of requests that were placed */
-	VEC(struct schedule_exhausted) exhausted;   /* by state */
-	struct schedule_template *templates;        /* by type */
-	bool resizable;  /* some node is: then Ray's list is numbered again after each try */
-	bool totals;     /* of the source that is placed now */
-	bool within_use; /* likewise, of a constraint */
+	size_t parted; /* of them, up to the last one that put nodes that may be resized behind others; 0: none did */
+	VEC(struct schedule_exhausted) exhausted; /* by state */
+	struct schedule_template *templates;      /* by type */
+	bool resizable;                           /* some node is */
+	bool totals;                              /* of the source that is placed now */
+	bool within_use;                          /* likewise, of a constraint */
 	int64_t use_budget;
 	struct schedule_reading last_reading;
 	int64_t *type_nodes; /* by type: nodes in the list, also leaving ones (trap T6) */
@@ -236,6 +248,8 @@ void schedule_run_amounts(const struct schedule_run *run, uint32_t node, bool re
 			  struct resources *ret_total, struct resources *ret_available);
 /* Starts a source: constraints use the totals of every node, demands the available amounts. */
 void schedule_run_set_source(struct schedule_run *run, bool totals);
+/* The state of a node by its totals, without placements. */
+void schedule_run_read_whole(struct schedule_run *run, uint32_t index);
 /* The number of replicas of the type that may be launched now in the phase, and the limit that prevents more. Ray does
  * not limit those for min_nodes by any maximum. */
 int64_t schedule_run_permits(const struct schedule_run *run, size_t index,
@@ -276,6 +290,8 @@ void schedule_classes_begin(struct schedule_run *run, bool lasting);
 void schedule_classes_need(struct schedule_run *run, const struct schedule_requests *requests);
 /* Makes the classes of all nodes for the lists that were read. */
 void schedule_classes_make(struct schedule_run *run);
+/* With lasting classes of totals: takes the last list that was kept off its nodes. */
+void schedule_classes_restore(struct schedule_run *run);
 /* With lasting classes: whether no node accepts the request, as none into which anything fits has a label that it
  * selects, nor has a new one. */
 bool schedule_classes_refuse(struct schedule_run *run, const struct ray_request *request);
@@ -283,16 +299,18 @@ void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node)
 uint32_t schedule_class_best(const struct schedule_run *run, uint32_t state);
 /* Takes the best member out. */
 uint32_t schedule_class_take(struct schedule_run *run, uint32_t state);
-/* Takes out the members from first to last. */
-void schedule_class_remove(struct schedule_run *run, uint32_t state, uint32_t first, uint32_t last);
+/* Takes out the members from first to last; returns their number. */
+size_t schedule_class_remove(struct schedule_run *run, uint32_t state, uint32_t first,
+			     uint32_t last);
 /* Updates the place in the ranking after a permanent change of the members. */
 void schedule_class_rank(struct schedule_run *run, uint32_t state);
 
 /* Numbers the nodes of the list, before the first try. */
 void schedule_order_number(struct schedule_run *run);
-/* Keeps a list: these nodes, in this order, begin Ray's list, and the new ones end it. */
+/* Keeps a list: the chosen nodes, in this order, begin Ray's list, and the resized and then the new ones end it. */
 void schedule_order_keep(struct schedule_run *run, const struct schedule_requests *requests,
-			 const uint32_t *chosen, size_t chosen_count);
+			 const uint32_t *chosen, size_t chosen_count, const uint32_t *resized,
+			 size_t resized_count);
 /* Whether node `a` is earlier in Ray's list. Those that the try launches are behind all others. */
 bool schedule_order_before(struct schedule_run *run, uint32_t a, uint32_t b);
 /* Puts nodes, in the order of run->order, into Ray's order. */

@@ -5,7 +5,7 @@
 #ifndef CORE_SCHEDULE_SCHEDULE_SHAPE_H
 #define CORE_SCHEDULE_SCHEDULE_SHAPE_H
 
-#include "core/schedule/schedule.h"
+#include "core/schedule/schedule_problem.h"
 
 /* ---- the strings of a problem as small dense ids: the packing compares ids where Ray compares
  * strings and maps. In the arena that they were made with ---- */
@@ -90,6 +90,7 @@ struct schedule_shape {
 	uint32_t selector;           /* id of vocabulary.selectors, 0: none */
 	const uint32_t *anti_labels; /* ids of vocabulary.labels, ascending: not with its own kind */
 	uint32_t anti_label_count;
+	bool few_labels; /* few shapes of its list have one of the anti_labels: its kind does not tell them apart */
 	bool new_only, impossible;
 	bool combined; /* STRICT_PACK bundles summed to one request */
 	bool asks_accelerator;

@@ -52,8 +52,9 @@ static uint32_t state_add(struct schedule_states *states, const struct schedule_
 
 	states->key.count = 0;
 	key_add(states, (uint64_t)state->type << 32 | state->labels);
-	key_add(states, (uint64_t)state->placed << 32 | (uint64_t)state->running << 4 |
-				(uint64_t)state->head << 3 | (uint64_t)state->registered << 2 |
+	key_add(states, (uint64_t)state->placed << 32 | (uint64_t)state->resizable << 5 |
+				(uint64_t)state->running << 4 | (uint64_t)state->head << 3 |
+				(uint64_t)state->registered << 2 |
 				(uint64_t)state->accelerator << 1 | (uint64_t)state->per_gpu);
 	key_add(states, (uint64_t)state->rest_count << 32 | state->amount_count);
 	key_add_double(states, state->rest_minimum);
@@ -604,18 +605,19 @@ static bool pieces_take(struct schedule_room *room, const struct schedule_shape 
 
 /* ---- one kind of request ---- */
 
-bool schedule_room_refuses(const struct schedule_room *room, const struct schedule_shape *shape,
-			   bool labels_added)
+bool schedule_room_has_anti_label(const struct schedule_room *room,
+				  const struct schedule_shape *shape)
 {
-	if (shape->impossible || (shape->new_only && room->state.registered))
-		return true;
-	if (shape->selector && !labels_added &&
-	    !label_rank(room->states, room->labels, shape->selector))
-		return true;
 	for (uint32_t i = 0; i < shape->anti_label_count; i++)
 		if (label_set_has(room->states, room->labels, shape->anti_labels[i]))
 			return true;
 	return false;
+}
+
+bool schedule_room_refuses(const struct schedule_room *room, const struct schedule_shape *shape)
+{
+	return shape->impossible || (shape->new_only && room->state.registered) ||
+	       (!shape->few_labels && schedule_room_has_anti_label(room, shape));
 }
 
 /* The number of units that fit by the sums. */
@@ -648,7 +650,10 @@ static void use(struct schedule_room *room, uint32_t name, int64_t amount)
 int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,
 			   int64_t want)
 {
-	return schedule_room_refuses(room, shape, false) ? 0 : schedule_room_put(room, shape, want);
+	if (schedule_room_refuses(room, shape) ||
+	    (shape->selector && !label_rank(room->states, room->labels, shape->selector)))
+		return 0;
+	return schedule_room_put(room, shape, want);
 }
 
 int64_t schedule_room_put(struct schedule_room *room, const struct schedule_shape *shape,
@@ -656,6 +661,8 @@ int64_t schedule_room_put(struct schedule_room *room, const struct schedule_shap
 {
 	int64_t count;
 
+	if (shape->few_labels && schedule_room_has_anti_label(room, shape))
+		return 0;
 	if (shape->anti_label_count && want > 1)
 		want = 1;
 	count = room_of(room, shape, want);
@@ -748,6 +755,7 @@ uint32_t schedule_state_resized(struct schedule_room *room, uint32_t id,
 	schedule_room_load(room, id);
 	set_total(room, "CPU", size->cpu);
 	set_total(room, "memory", size->memory);
+	room->state.resizable = false;
 	set_rest(room->states, &room->state, rest);
 	id = schedule_room_save(room, room->state.placed);
 	schedule_room_unload(room);

@@ -27,6 +27,7 @@ struct schedule_state {
 	uint32_t placed; /* of running nodes; others differ by capacity alone, as in
                     * Ray's NodeStateCache */
 	bool running, head, registered, accelerator;
+	bool resizable;      /* such nodes have another place in Ray's list */
 	bool per_gpu;        /* parts of GPUs are laid out by open and whole_gpus */
 	uint32_t rest_count; /* of running nodes: like the rest's members of these names */
 	double rest_minimum;
@@ -165,13 +166,15 @@ static inline int64_t schedule_room_available(const struct schedule_room *room, 
 	return room->states->words->is_implicit[name] ? RESOURCE_UNIT : 0;
 }
 
-/* Whether the labels exclude the shape for all that is still placed on the node; labels may be added. */
-bool schedule_room_refuses(const struct schedule_room *room, const struct schedule_shape *shape,
-			   bool labels_added);
+bool schedule_room_has_anti_label(const struct schedule_room *room,
+				  const struct schedule_shape *shape);
+/* Whether the node excludes the shapes of the kind of this one, whatever is still placed on it; their selector and
+ * few_labels may exclude more. */
+bool schedule_room_refuses(const struct schedule_room *room, const struct schedule_shape *shape);
 /* Places up to `want` units and returns the number that fit. */
 int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,
 			   int64_t want);
-/* The same for a shape that the labels do not exclude. */
+/* The same for a shape of a kind that the labels do not exclude. */
 int64_t schedule_room_put(struct schedule_room *room, const struct schedule_shape *shape,
 			  int64_t want);
 /* The terms of the amounts of the loaded part, in their order; -1: not counted. */

@@ -187,6 +187,8 @@ static bool find_ratios(struct schedule_try *try, const struct schedule_candidat
 /* Whether an empty room into which the shape fits by the trees takes it. */
 static bool is_certain(const struct schedule_room *room, const struct schedule_shape *shape)
 {
+	if (shape->few_labels && schedule_room_has_anti_label(room, shape))
+		return false;
 	if (!room->state.per_gpu || !shape->piece_count)
 		return true;
 	return !shape->combined &&
@@ -549,38 +551,63 @@ static void try_init(struct schedule_try *try)
 
 static void add_turn(struct schedule_try *try, struct schedule_candidate *c, size_t type)
 {
-	VEC_PUSH(try->run->attempt, &c->turns, ((struct schedule_turn){ type, try->next_rank++ }));
+	VEC_PUSH(try->run->attempt, &c->turns,
+		 ((struct schedule_turn){ .type = type, .rank = try->next_rank++ }));
+}
+
+/* Of all types that are launched in turn with this one. */
+static struct schedule_candidate *candidate_of_type(struct schedule_try *try, size_t type)
+{
+	struct schedule_template *first = &try->run->templates[try->run->templates[type].first];
+
+	if (first->stamp != try->run->classes.tries) {
+		first->stamp = try->run->classes.tries;
+		first->candidate = schedule_candidate_new(try, first->state, type);
+		first->candidate->rest = first->rest;
+	}
+	return first->candidate;
 }
 
 static void add_type(struct schedule_try *try, size_t type)
 {
-	struct schedule_template *first = &try->run->templates[try->run->templates[type].first];
-	struct schedule_candidate *c = first->candidate;
+	struct schedule_candidate *c = candidate_of_type(try, type);
 
-	if (first->stamp == try->run->classes.tries) {
-		add_turn(try, c, type);
-		return;
-	}
-	c = schedule_candidate_new(try, first->state, type);
 	add_turn(try, c, type);
-	c->rest = first->rest;
+	if (c->turns.count > 1)
+		return;
 	c->rank = c->turns.at[0].rank;
 	c->last = is_last(try->run, type);
 	heap_add(try, c);
-	first->candidate = c;
-	first->stamp = try->run->classes.tries;
 }
 
-/* The next type; without one the candidate is dropped. */
+/* The key is read again. */
+static void forget_key(struct schedule_candidate *c)
+{
+	c->fresh = false;
+	c->bound_at = -1;
+	c->version++;
+	c->key.labels = LABELS_UNKNOWN;
+}
+
+/* The next type, or the next node to resize; without one the candidate is dropped. */
 static void next_turn(struct schedule_try *try, struct schedule_candidate *c)
 {
-	if (++c->turn == c->turns.count) {
+	const struct schedule_turn *turn = &c->turns.at[++c->turn];
+
+	if (c->turn == c->turns.count) {
 		heap_drop(try, c);
 		return;
 	}
-	c->type = c->turns.at[c->turn].type;
-	c->rank = c->turns.at[c->turn].rank;
-	c->last = is_last(try->run, c->type);
+	c->rank = turn->rank;
+	if (c->resized) {
+		if (c->placed != turn->placed)
+			forget_key(c);
+		c->node = turn->node;
+		c->placed = turn->placed;
+	} else {
+		c->type = turn->type;
+		c->last = is_last(try->run, c->type);
+	}
 	heap_move(try, c);
 }
 
@@ -596,10 +623,7 @@ static void read_first(struct schedule_try *try, struct schedule_candidate *c)
 		/* The next member takes the same fill and has a lower score. */
 		schedule_key_rest(&run->states, state, c->part, c->terms, rest, &c->key);
 	} else if (!c->fresh || placed != c->placed || rest != c->rest) {
-		c->fresh = false;
-		c->bound_at = -1;
-		c->version++;
-		c->key.labels = LABELS_UNKNOWN;
+		forget_key(c);
 	}
 	c->node = node;
 	c->placed = placed;
@@ -732,9 +756,7 @@ static void book(struct schedule_try *try, struct schedule_candidate *c)
 		add_turn(try, c, c->type);
 		next_turn(try, c);
 	} else if (c->resized) {
-		heap_drop(try, c);
-		if (c->next_equal && try->active_count)
-			heap_add(try, c->next_equal);
+		next_turn(try, c);
 	} else if (!try->run->classes.at.at[c->state].members.count) {
 		heap_drop(try, c);
 	} else {
@@ -780,11 +802,13 @@ static void take_best(struct schedule_try *try)
 		size_t type = best->type;
 		uint32_t node, state = best->state;
 		struct schedule_chosen *chosen;
+		size_t removed = 0;
 
 		if (is_cut(try))
 			break;
 		if (best->resized) {
 			node = best->node;
+			removed = schedule_class_remove(run, run->nodes.at[node].state, node, node);
 		} else if (type == SCHEDULE_NO_INDEX) {
 			node = schedule_class_take(run, state);
 		} else if (schedule_run_permits(run, type, try->requests->phase, &limit)) {
@@ -800,6 +824,7 @@ static void take_best(struct schedule_try *try)
 		chosen = schedule_try_choose(try, node, state, best->placed, best->fill.at,
 					     best->fill.count);
 		chosen->resized = best->resized;
+		chosen->again = best->resized && !removed;
 		chosen->rest = best->rest;
 		book(try, best);
 		if (type != SCHEDULE_NO_INDEX && run->problem->types[type].hosts > 1)
@@ -814,8 +839,7 @@ static void resize_nodes(struct schedule_try *try)
 	size_t count = schedule_resize_candidates(try, &list);
 
 	for (size_t i = 0; i < count; i++)
-		if (!list[i]->follows)
-			heap_add(try, list[i]);
+		heap_add(try, list[i]);
 	take_best(try);
 	try->heap.count = try->stale.count = 0;
 }
@@ -912,6 +936,7 @@ static void keep_chosen(struct schedule_try *try, const struct schedule_chosen *
 {
 	struct schedule_run *run = try->run;
 	struct schedule_work *work = &run->nodes.at[chosen->node];
+	uint32_t before = work->state;
 
 	work->placed = chosen->placed;
 	work->state = schedule_state_filled(&run->room, chosen->state, work->result.type, try->list,
@@ -924,8 +949,11 @@ static void keep_chosen(struct schedule_try *try, const struct schedule_chosen *
 	hand_out(try, chosen, cursors);
 	if (!run->classes.lasting)
 		return;
+	VEC_PUSH(run->scratch, &run->touched, chosen->node);
+	if (chosen->again)
+		schedule_class_remove(run, before, chosen->node, chosen->node);
 	schedule_class_add(run, work->state, chosen->node);
-	schedule_class_rank(run, chosen->state);
+	schedule_class_rank(run, before);
 	schedule_class_rank(run, work->state);
 }
 
@@ -935,7 +963,8 @@ static void keep(struct schedule_try *try)
 	struct schedule_classes *classes = &run->classes;
 	uint32_t *chosen = arena_array(run->attempt, try->chosen.count + 1, sizeof(*chosen));
 	struct cursor *cursors = arena_array(run->attempt, try->list->count + 1, sizeof(*cursors));
-	size_t count = 0;
+	uint32_t *resized = arena_array(run->attempt, try->chosen.count + 1, sizeof(*resized));
+	size_t count = 0, resized_count = 0;
 
 	for (size_t i = 0; i < try->list->count; i++) {
 		cursors[i].entry = try->list->shapes[i].entries.at;
@@ -943,12 +972,13 @@ static void keep(struct schedule_try *try)
 	}
 	/* Ray's list begins with the chosen nodes that are there. */
 	for (size_t i = 0; i < try->chosen.count; i++)
-		if (try->chosen.at[i].node < try->first_new)
+		if (try->chosen.at[i].resized)
+			resized[resized_count++] = try->chosen.at[i].node;
+		else if (try->chosen.at[i].node < try->first_new)
 			chosen[count++] = try->chosen.at[i].node;
-	if (try->listed)
-		schedule_resize_keep(try);
-	else
-		schedule_order_keep(run, try->requests, chosen, count);
+	schedule_order_keep(run, try->requests, chosen, count, resized, resized_count);
+	if (try->exhausted)
+		run->parted = run->kept.count;
 	/* The names of the requests count in the scores of later ones. */
 	for (size_t i = 0; i < try->requests->names.count; i++) {
 		uint32_t name = try->requests->names.at[i];
@@ -956,6 +986,7 @@ static void keep(struct schedule_try *try)
 		classes->placed_name_count += !classes->placed_names[name];
 		classes->placed_names[name] = true;
 	}
+	run->touched.count = 0;
 	for (size_t i = 0; i < try->chosen.count; i++)
 		keep_chosen(try, &try->chosen.at[i], cursors);
 	for (uint32_t i = try->first_new; i < run->nodes.count; i++)
@@ -982,46 +1013,75 @@ static void undo(struct schedule_try *try)
 	if (!lasting)
 		return;
 	for (size_t i = 0; i < try->chosen.count; i++)
-		if (try->chosen.at[i].node < try->first_new)
-			schedule_class_add(run, try->chosen.at[i].state, try->chosen.at[i].node);
+		if (try->chosen.at[i].node < try->first_new && !try->chosen.at[i].again)
+			schedule_class_add(run, run->nodes.at[try->chosen.at[i].node].state,
+					   try->chosen.at[i].node);
 }
 
 /* ---- units left over ---- */
 
-/* Sets the limits that prevent new nodes, see enum schedule_limit. The trees have the shapes with units left, so each
- * type reads only those that may fit into it, and takes those without so high a limit. */
+/* The limit of types that are launched in turn, and the first type that has it. */
+struct type_limit {
+	enum schedule_limit limit;
+	size_t type;
+};
+
+static bool is_reported(size_t type, enum schedule_limit limit, size_t known_type,
+			enum schedule_limit known_limit)
+{
+	return known_type == SCHEDULE_NO_INDEX || limit > known_limit ||
+	       (limit == known_limit && type < known_type);
+}
+
+/* Sets the limit of the shapes that the new node takes. The trees have the shapes with units left. */
+static void set_limits(struct schedule_try *try, const struct schedule_candidate *c,
+		       const struct type_limit *own, struct schedule_leftover *left)
+{
+	struct schedule_room *room = &try->run->room;
+
+	schedule_room_load_part(room, c->state, c->part);
+	for (size_t i = 0; i < c->kinds.count; i++) {
+		const struct schedule_tree *tree = c->kinds.at[i]->tree;
+		size_t place = schedule_requests_next(tree, room, 0);
+
+		for (; place != SCHEDULE_NO_INDEX;
+		     place = schedule_requests_next(tree, room, place + 1)) {
+			uint32_t shape = tree->shapes.at[place];
+
+			if (!is_reported(own->type, own->limit, left[shape].limit_type,
+					 left[shape].limit) ||
+			    !schedule_room_take(room, &try->list->shapes[shape], 1))
+				continue;
+			left[shape].limit = own->limit;
+			left[shape].limit_type = own->type;
+			schedule_room_unload(room);
+			schedule_room_load_part(room, c->state, c->part);
+		}
+	}
+	schedule_room_unload(room);
+}
+
+/* Sets the limits that prevent new nodes, see enum schedule_limit. */
 static void find_limits(struct schedule_try *try, struct schedule_leftover *left)
 {
-	struct schedule_run *run = try->run;
-	struct schedule_candidate *c = NULL;
+	const struct schedule_run *run = try->run;
+	size_t count = run->problem->type_count;
+	struct type_limit *limits = arena_array(run->attempt, count + 1, sizeof(*limits));
 
-	for (size_t type = 1; type < run->problem->type_count; type++) {
+	for (size_t type = 0; type < count; type++)
+		limits[type].type = SCHEDULE_NO_INDEX;
+	for (size_t type = 1; type < count; type++) {
+		struct type_limit *own = &limits[run->templates[type].first];
 		enum schedule_limit limit;
 
 		schedule_run_permits(run, type, try->requests->phase, &limit);
-		if (!c || c->state != run->templates[type].state)
-			c = schedule_candidate_new(try, run->templates[type].state, type);
-		schedule_room_load_part(&run->room, c->state, c->part);
-		for (size_t i = 0; i < c->kinds.count; i++) {
-			const struct schedule_tree *tree = c->kinds.at[i]->tree;
-			size_t place = schedule_requests_next(tree, &run->room, 0);
-
-			for (; place != SCHEDULE_NO_INDEX;
-			     place = schedule_requests_next(tree, &run->room, place + 1)) {
-				uint32_t shape = tree->shapes.at[place];
-
-				if ((left[shape].limit_type != SCHEDULE_NO_INDEX &&
-				     limit <= left[shape].limit) ||
-				    !schedule_room_take(&run->room, &try->list->shapes[shape], 1))
-					continue;
-				left[shape].limit = limit;
-				left[shape].limit_type = type;
-				schedule_room_unload(&run->room);
-				schedule_room_load_part(&run->room, c->state, c->part);
-			}
-		}
-		schedule_room_unload(&run->room);
+		if (is_reported(type, limit, own->type, own->limit))
+			*own = (struct type_limit){ limit, type };
 	}
+	for (size_t type = 0; type < count; type++)
+		if (limits[type].type != SCHEDULE_NO_INDEX)
+			set_limits(try, candidate_of_type(try, limits[type].type), &limits[type],
+				   left);
 }
 
 static const struct schedule_leftover *find_left(struct schedule_try *try)

@@ -8,9 +8,15 @@
 
 #include "core/schedule/schedule_run.h"
 
-/* Types that are launched in turn have equal new nodes. */
+/* Types that are launched in turn have equal new nodes; nodes that are resized in turn are equal with their new
+ * size, or Ray examines the first. */
 struct schedule_turn {
-	size_t type;
+	union {
+		size_t type;
+		struct {
+			uint32_t node, placed;
+		}; /* of one that would be resized */
+	};
 	uint64_t rank;
 };
 
@@ -35,10 +41,7 @@ struct schedule_candidate {
 	bool by_witness;  /* the bound looked for one */
 	int64_t bound_at; /* see bounds_now(); -1: no bound */
 	size_t heap_at;
-	/* A node that would be resized, alone; state, rest and placed are those after it. Not running
-	 * ones in the same state follow each other: Ray examines the first. */
-	bool resized, follows;
-	struct schedule_candidate *next_equal;
+	bool resized; /* nodes that would be; state, rest and placed are those after it */
 };
 
 /* A candidate whose key is valid in this version as long as so many units of a shape are left. */
@@ -73,6 +76,7 @@ struct schedule_chosen {
 	const struct schedule_fill *fill;
 	size_t fill_count;
 	bool resized; /* `state` is that after a resize, with this rest */
+	bool again;   /* resized after the try placed something on it as it is */
 	uint32_t rest;
 };
 
@@ -94,8 +98,7 @@ struct schedule_try {
 	bool ranked;        /* the rankings bound the keys of the remaining classes */
 	uint32_t types_max; /* upper bound over all keys */
 	VEC(struct schedule_chosen) chosen;
-	/* With nodes that may be resized: Ray's list before the try, exhausted ones last. */
-	uint32_t *listed;
+	bool *exhausted; /* by node that may be resized; NULL: none may */
 };
 
 /* Places the list and keeps the outcome in the run (nodes, order, launches, limits); an atomic try
@@ -115,14 +118,11 @@ struct schedule_chosen *schedule_try_choose(struct schedule_try *try, uint32_t n
 
 /* ---- nodes that may be resized (schedule_resize.c) ---- */
 
-/* Notes Ray's list. */
+/* Notes which of them are exhausted, while all units are left. */
 void schedule_resize_begin(struct schedule_try *try);
-/* The candidates in Ray's order, once nothing fits any node as it is. They continue from what the try
- * has chosen on them. */
+/* The candidates, each with its nodes in Ray's order, once nothing fits any node as it is. They continue from what
+ * the try has chosen on them. */
 size_t schedule_resize_candidates(struct schedule_try *try, struct schedule_candidate ***ret_list);
-/* Keeps Ray's list after the try: its nodes, those chosen for a resize, those that could have been,
- * new ones. */
-void schedule_resize_keep(struct schedule_try *try);
 
 /* ---- exact search (schedule_exact.c) ---- */
 

@@ -3,7 +3,7 @@
 #ifndef CORE_SHARE_SHARE_WORK_H
 #define CORE_SHARE_SHARE_WORK_H
 
-#include "core/share/share.h"
+#include "core/share/share_pool.h"
 
 /* A queue with its sums. */
 struct share_account {

@@ -16,7 +16,7 @@
  * Invariants: one step at a time; `waiting` requests of it are in flight, and the last answer leaves it.
  * A patch is sent only from a plan made after the last answer. finish() is called once, and nothing
  * of the pass is read after it, because the callback frees it. */
-#include "ctl/pass/pass_intern.h"
+#include "ctl/pass/pass.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +24,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/memory.h"
+#include "ctl/pass/pass_intern.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/leader.h"
 #include "ctl/shared/memory_budgets.h"
@@ -662,7 +663,7 @@ static void read_work(struct pass *pass)
 	}
 	request = request_new(pass);
 	request->list = "submitted Ray jobs";
-	request->gcs = gcs_client_get_submitted(pass->config.gcs, timeout_ms,
+	request->gcs = gcs_in_use_get_submitted(pass->config.gcs, timeout_ms,
 						&pass->work_arenas[LISTS], list_read, request);
 	read_state(pass);
 }

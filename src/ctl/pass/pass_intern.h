@@ -9,7 +9,7 @@
 #include "ctl/pass/act.h"
 #include "ctl/pass/gpu_share.h"
 #include "ctl/pass/observe.h"
-#include "ctl/pass/pass.h"
+#include "ctl/pass/pass_config.h"
 #include "kube/kube_client.h"
 
 enum pass_step {

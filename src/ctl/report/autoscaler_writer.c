@@ -28,7 +28,6 @@
 #define STATUS_INTERVAL_MS 1000 /* between two writes of one object */
 #define CACHE_WAIT_MS 5000      /* for our own write to come back through the watch */
 #define RETRY_MS 5000
-#define REFUSED_RETRY_MS 60000
 #define WRITES_PER_SECOND_MAX 20
 /* Two clocks differ by less, or the leader before us writes no later. */
 #define SECOND_SKEW_MS INT64_C(10000)
@@ -223,26 +222,19 @@ static void start_timer(struct autoscaler_writer *writer, int64_t due_ms)
 static void write_failed(struct entry *entry, const struct err *err, int64_t retry_after_ms)
 {
 	struct autoscaler_writer *writer = entry->writer;
-	int64_t after_ms = RETRY_MS;
 
 	switch (err->kind) {
-	case ERR_CONFLICT: /* another writer was first: the watch brings its version */
-		after_ms = STATUS_INTERVAL_MS;
+	case ERR_CONFLICT: /* another writer was first */
 		break;
 	case ERR_NOT_FOUND: /* object or CRD was deleted: the next decision asks again */
 		memory_set_string(&entry->status, NULL);
 		entry->wanted = false;
 		break;
 	case ERR_DENIED:
-		after_ms = REFUSED_RETRY_MS;
 		if (!writer->denied)
 			log_warning(MESSAGE ", its users see nothing there", "object",
 				    entry->of.key, "error", err->text, NULL);
 		writer->denied = true;
-		break;
-	case ERR_INPUT:
-		after_ms = REFUSED_RETRY_MS;
-		log_repeat_error(&entry->trouble, MESSAGE, entry->of.key, err->text);
 		break;
 	default:
 		log_repeat_error(&entry->trouble, MESSAGE, entry->of.key, err->text);
@@ -251,8 +243,7 @@ static void write_failed(struct entry *entry, const struct err *err, int64_t ret
 	if (retry_after_ms > 0)
 		overload_refused(&writer->overload, entry->of.namespace_, now_ms(writer),
 				 retry_after_ms);
-	entry->not_before_ms =
-		now_ms(writer) + (retry_after_ms > after_ms ? retry_after_ms : after_ms);
+	entry->not_before_ms = now_ms(writer) + overload_retry_ms(err, retry_after_ms);
 }
 
 static void keep_answer(struct entry *entry, const struct kube_answer *answer)

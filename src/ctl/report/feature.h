@@ -15,6 +15,7 @@
 struct control;
 struct features;
 struct inventory_list;
+struct pass_decision;
 
 /* A metric of each RayCluster or of the feature itself, in /metrics and docs/METRICS.md behind those
  * of METRICS_CLUSTER_TABLE. */

@@ -377,7 +377,7 @@ static void write_process(const struct metrics *metrics, struct buf *buf)
 bool metrics_write_piece(const struct metrics *metrics, const struct metrics_now *now,
 			 struct metrics_cursor *cursor, size_t bytes, struct buf *buf)
 {
-	if (metrics_clusters_write(&metrics->clusters.map, now, cursor, bytes, buf))
+	if (metrics_families_write(&metrics->clusters.map, now, cursor, bytes, buf))
 		return true;
 	write_gauge(buf, METRICS_BUILD_INFO, RAYSCALER_VERSION, 1);
 	write_gauge(buf, METRICS_LEADER, "", now->leader);

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/time.h"
+#include "ctl/report/metrics_families.h"
 #include "ctl/report/metrics_table.h"
 
 /* Limit of label values of one counter; more are counted with the value "other". The values are
@@ -22,16 +23,6 @@ struct err;
 struct pass_decision;
 
 struct metrics;
-
-/* Values that are read at the time of a scrape. */
-struct metrics_now {
-	bool leader;
-	bool view_stale;                   /* of the API server: no worker is removed */
-	const struct gpu_share *gpu_share; /* NULL: no GPUs are shared */
-	const struct features *features;
-	const struct memory_budgets *memory;          /* NULL: no limits */
-	int64_t longest_turn_us, longest_turn_cpu_us; /* of the loop */
-};
 
 /* How a pass over a cluster ended. */
 struct metrics_pass {
@@ -70,11 +61,6 @@ void metrics_forget(void *listener, const char *namespace_, const char *name);
 const struct summary *metrics_summary(const struct metrics *metrics, size_t at,
 				      const char **ret_namespace, const char **ret_name);
 
-/* Where the exposition continues; zeroed at the beginning. */
-struct metrics_cursor {
-	size_t family, cluster;
-	bool begun; /* the family's header is written */
-};
 /* Writes the exposition from the cursor on, until the buffer has `bytes` or soon after, so that
  * thousands of clusters neither block the loop nor fill the memory: clusters may be added and removed
  * between two pieces, and a family may then lack one or have it twice. False: it was the last piece. */

@@ -1,12 +1,10 @@
 /* The clusters of ctl/report/metrics: the summary of each one's last decision
- * (core/report/summary.h), its counters, and their exposition. A part of struct metrics. Memory per
+ * (core/report/summary.h) and its counters. A part of struct metrics. Memory per
  * cluster: one block for the summary and METRICS_CLUSTER_BYTES; a unit test counts. */
 #ifndef CTL_REPORT_METRICS_CLUSTER_H
 #define CTL_REPORT_METRICS_CLUSTER_H
 
-#include "base/buf.h"
 #include "core/report/summary.h"
-#include "ctl/report/metrics.h"
 #include "ctl/report/metrics_text.h"
 #include "ctl/shared/cluster_map.h"
 
@@ -48,11 +46,5 @@ void metrics_cluster_keep(struct metrics_cluster *cluster, const struct summary 
 struct metrics_marks *metrics_cluster_marks(const struct metrics_cluster *cluster,
 					    const char *group,
 					    const struct summary_group **ret_group);
-
-/* Writes the families of METRICS_RAY_TABLE, METRICS_CLUSTER_TABLE and the features from the cursor on,
- * until the buffer has `bytes`; false: they are written. The map's values are struct
- * metrics_cluster. */
-bool metrics_clusters_write(const struct map *clusters, const struct metrics_now *now,
-			    struct metrics_cursor *cursor, size_t bytes, struct buf *buf);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "codec/text/text.h"
+#include <inttypes.h>
 
 #include <errno.h>
 #include <stddef.h>
@@ -509,4 +510,23 @@ void options_print_markdown(FILE *file)
 {
 	fputs("| flag | value | default | meaning |\n| --- | --- | --- | --- |\n", file);
 	each_flag(file, NULL, print_markdown);
+}
+
+void options_print_values(FILE *file)
+{
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		const struct settings_row *row = &rows[i];
+
+		fputs(row->name, file);
+		if (row->kind == SETTINGS_INTEGER)
+			fprintf(file, " %" PRId64 "..%" PRId64, row->minimum, row->maximum);
+		else if (row->kind == SETTINGS_BOOLEAN || row->kind == SETTINGS_CHOICE)
+			fprintf(file, " %s",
+				row->kind == SETTINGS_BOOLEAN ? "true|false" : row->unit);
+		else if (row->kind == SETTINGS_DURATION)
+			fputs(" duration", file);
+		else if (strcmp(row->name, "log-level") == 0)
+			fputs(" debug|info|warning|error", file);
+		fputc('\n', file);
+	}
 }

@@ -115,5 +115,7 @@ const char *options_probe_address(const struct options *options);
 void options_print(FILE *file);
 /* The same as a Markdown table, for docs/OPTIONS.md. */
 void options_print_markdown(FILE *file);
+/* A line for each flag, for the chart: "NAME", "NAME 1..3600", "NAME true|false" or "NAME duration". */
+void options_print_values(FILE *file);
 
 #endif

@@ -272,22 +272,14 @@ static void add_nodes(struct arena *arena, const struct choice *choice, struct o
 	view->snapshot.node_count = count;
 }
 
-static bool has_unschedulable(const struct snapshot *snapshot)
-{
-	for (size_t i = 0; i < snapshot->pod_count; i++)
-		if (node_sample_unschedulable(snapshot->pods[i]))
-			return true;
-	return false;
-}
-
 void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *arena,
 			 struct observation *view)
 {
 	struct choice *choice;
 	const char *key;
 
-	if (!capacity_watch || !has_unschedulable(&view->snapshot) || !view->cluster ||
-	    !view->snapshot.nodes_known)
+	if (!capacity_watch || !view->cluster || !view->snapshot.nodes_known ||
+	    !node_sample_wanted(view->cluster, view->snapshot.pods, view->snapshot.pod_count))
 		return;
 	look(capacity_watch);
 	if (!capacity_watch->inventory_watch)

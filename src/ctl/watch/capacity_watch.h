@@ -1,10 +1,10 @@
-/* Node capacity for passes of RayClusters that have Unschedulable Pods, so that a plan can
+/* Node capacity for passes of RayClusters that have Unschedulable Pods or gangs of kube-scheduler, so that a plan can
  * distinguish "fits on no Node of the cluster" from "waits for one" (core/decide/capacity_check). GPUPools
  * have one of their own, without the Pods of RayClusters (feature/pools).
  * Controller mode only, and optional: without the right to list Nodes it logs that once, and plans
  * then leave the distinction out.
  *
- * Nothing is watched and nothing is kept while every Pod is scheduled. When a pass needs it and the
+ * Nothing is watched and nothing is kept while no pass needs it. When one does and the
  * last inventory is older than a minute, Nodes and Pods of the cluster are listed once
  * (ctl/watch/inventory_watch), in pages, and kept in a short form as long as passes need it;
  * clusters above the limits in capacity_watch.c have no inventory. A pass receives the few Nodes
@@ -30,7 +30,7 @@ struct capacity_watch *capacity_watch_new(const struct control *control,
 					  const struct capacity_watch_options *options);
 void capacity_watch_free(struct capacity_watch *capacity_watch);
 
-/* Adds Nodes and other Pods to the view of a RayCluster that has Unschedulable Pods, when they are
+/* Adds Nodes and other Pods to the view of a RayCluster that needs them (node_sample_wanted), when they are
  * known. Nodes that are already in the view do not change. Borrowed until the loop turns. */
 void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *arena,
 			 struct observation *view);

@@ -16,7 +16,7 @@
 #include "sim/sharing.h"
 #include "sim/stock.h"
 #include "sim/view.h"
-#include "sim/world.h"
+#include "sim/world_init.h"
 
 /* NULL: no feature has it. */
 static const struct sim_sharing *const sharings[] = { FEATURE_SIM_SHARINGS NULL };
@@ -179,13 +179,25 @@ static bool has_work(const struct sim_world *world)
 	return requests || world->running > 0 || world->next_item < world->input->workload->count;
 }
 
+/* Work that waits may still get a Node when the last refusal or repair has ended. */
+static int64_t rests_from(const struct sim_world *world)
+{
+	bool waits = false;
+
+	for (size_t r = 0; r < world->ray_count; r++)
+		VEC_EACH(struct sim_class *const, class_, &world->rays[r].classes)
+			waits |= (*class_)->waiting > 0;
+	return waits && world->windows_end_ms > world->last_work_ms ? world->windows_end_ms :
+								      world->last_work_ms;
+}
+
 /* True when the simulation ends before this event, at world->now_ms. */
 static bool ends_before(struct sim_world *world, const struct sim_event *event)
 {
 	int64_t end_ms = world->input->end_ms;
 
 	if (end_ms == 0 && !has_work(world))
-		end_ms = world->last_work_ms + REST_MS;
+		end_ms = rests_from(world) + REST_MS;
 	if (end_ms == 0 || event->at_ms <= end_ms)
 		return false;
 	world->now_ms = end_ms;

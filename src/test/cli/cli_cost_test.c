@@ -18,9 +18,9 @@
 	"'since':'2026-11-01T10:00:00Z','until':'" until "','currency':'" currency                 \
 	"','gpus':'" gpus "'," rest "}}}"
 #define OLD "2026-11-21T10:00:00Z"
-#define OF_A                                                                                                        \
-	"'costPerHourMicros':10000000,'todayGPUSeconds':7200,'todayCostMicros':5000000,'groups':["                  \
-	"{'name':'x','usedGPUSeconds':3600,'idleGPUSeconds':900,'requestedGPUSeconds':900,'costMicros':100500000}," \
+#define OF_A                                                                                                                                       \
+	"'costPerHourMicros':10000000,'todayGPUSeconds':7200,'todayCostMicros':5000000,'groups':["                                                 \
+	"{'name':'x','usedGPUSeconds':3600,'idleGPUSeconds':900,'requestedGPUSeconds':900,'costMicros':100500000,'requestedCostMicros':25125000}," \
 	"{'name':'y','startingGPUSeconds':900,'terminatingGPUSeconds':900,'costMicros':1000}]"
 #define OF_B                                                                                       \
 	"'costPerHourMicros':2500000,'groups':[{'name':'x','usedGPUSeconds':3600,'costMicros':9}]"
@@ -92,12 +92,12 @@ static void test_by_cluster(void **state)
 	assert_string_equal(
 		result.output,
 		"NAMESPACE  CLUSTER  GPUS    PER HOUR       TODAY       TOTAL   REQUESTED  SINCE\n"
-		"ray        a         4.5   10.00 EUR    5.00 EUR  100.50 EUR  0.25 GPU-h  2026-11-01\n"
-		"ray        b           2    2.50 EUR    0.00 EUR    0.00 EUR  0.00 GPU-h  2026-11-01\n"
+		"ray        a         4.5   10.00 EUR    5.00 EUR  100.50 EUR   25.12 EUR  2026-11-01\n"
+		"ray        b           2    2.50 EUR    0.00 EUR    0.00 EUR    0.00 EUR  2026-11-01\n"
 		"ray        c           ?           ?           ?           ?           ?  -\n"
 		"ray        d           1  1.00 GPU-h  0.00 GPU-h  1.00 GPU-h  0.00 GPU-h  2026-11-01\n"
 		"ray        e           ?           ?           ?           ?           ?  -\n"
-		"all        -         6.5   12.50 EUR    5.00 EUR  100.50 EUR  0.25 GPU-h  2026-11-01\n"
+		"all        -         6.5   12.50 EUR    5.00 EUR  100.50 EUR   25.12 EUR  2026-11-01\n"
 		"all        -           1  1.00 GPU-h  0.00 GPU-h  1.00 GPU-h  0.00 GPU-h  2026-11-01\n");
 }
 
@@ -108,9 +108,9 @@ static void test_by_namespace_and_label(void **state)
 	assert_string_equal(
 		result.output,
 		"NAMESPACE  GPUS    PER HOUR       TODAY       TOTAL   REQUESTED  SINCE\n"
-		"ray         6.5   12.50 EUR    5.00 EUR  100.50 EUR  0.25 GPU-h  2026-11-01\n"
+		"ray         6.5   12.50 EUR    5.00 EUR  100.50 EUR   25.12 EUR  2026-11-01\n"
 		"ray           1  1.00 GPU-h  0.00 GPU-h  1.00 GPU-h  0.00 GPU-h  2026-11-01\n"
-		"all         6.5   12.50 EUR    5.00 EUR  100.50 EUR  0.25 GPU-h  2026-11-01\n"
+		"all         6.5   12.50 EUR    5.00 EUR  100.50 EUR   25.12 EUR  2026-11-01\n"
 		"all           1  1.00 GPU-h  0.00 GPU-h  1.00 GPU-h  0.00 GPU-h  2026-11-01\n");
 	RUN("--by=label=owner");
 	EXPECT(result.output, "owner  GPUS    PER HOUR");
@@ -126,7 +126,7 @@ static void test_json(void **state)
 	EXPECT(result.output,
 	       "{\"namespace\": \"ray\", \"name\": \"a\", \"unscaled\": false, \"known\": true, \"currency\": \"EUR\", "
 	       "\"gpus\": 4.5, \"gpuHoursToday\": 2, \"gpuHours\": 2, \"gpuHoursRequested\": 0.25, \"costPerHour\": 10, "
-	       "\"costToday\": 5, \"cost\": 100.501, \"since\": \"2026-11-01T10:00:00Z\"");
+	       "\"costToday\": 5, \"cost\": 100.501, \"costRequested\": 25.125, \"since\": \"2026-11-01T10:00:00Z\"");
 	EXPECT(result.output,
 	       "{\"namespace\": \"ray\", \"name\": \"c\", \"unscaled\": false, \"known\": false}");
 	EXPECT(result.output, "\"by\": \"label=owner\"");

@@ -19,6 +19,7 @@
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/capacity/capacity.h"
+#include "core/model/time_zone.h"
 #include "feature/lint/core/lint.h"
 #include "feature/lint/core/lint_rule.h"
 #include "feature/lint/objects/lint_document.h"

@@ -46,6 +46,7 @@ static void test_time_of_unused_requests(void **state)
 	expect(run, "gpu", 150, 50 + 200, 0, 0);
 	assert_int_equal(group_of(run, "gpu")->seconds[METERING_REQUESTED].whole, 200);
 	assert_int_equal(group_of(run, "gpu")->cost.whole, 600 * 1000);
+	assert_int_equal(group_of(run, "gpu")->requested_cost.whole, 200 * 1000);
 	assert_int_equal(run->metering.today_seconds.whole, 600);
 	pass_time(run, SECONDS(100));
 	decide_on(run, no_worker);
@@ -56,6 +57,7 @@ static void test_time_of_unused_requests(void **state)
 		run->object.status->parts.metering->groups[0].gpu_seconds[METERING_REQUESTED], 200);
 	restart(run);
 	decide_on(run, no_worker);
+	assert_int_equal(group_of(run, "gpu")->requested_cost.whole, 200 * 1000);
 	assert_int_equal(metering_seconds_shown(&run->metering, group_of(run, "gpu"),
 						METERING_REQUESTED),
 			 200);

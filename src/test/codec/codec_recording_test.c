@@ -102,6 +102,7 @@ static void a_recording_is_read_back(void **state)
 		fail_msg("%s\n%s", err.text, buf_string(&file));
 	assert_null(strstr(buf_string(&file), "hunter2"));
 	assert_non_null(strstr(buf_string(&file), "\n# 3 tasks are missing?kind: Evil\n"));
+	assert_non_null(strstr(buf_string(&file), "\ncluster: ray/demo\nitems:\n"));
 	assert_int_equal(count, 1);
 	assert_int_equal(setups[0].cluster.groups[0].replicas, 1);
 	assert_int_equal(setups[0].cluster.groups[0].workers_to_delete.count, 0);

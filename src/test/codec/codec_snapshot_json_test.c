@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "core/model/time_zone.h"
 #include "feature/device_claims/core/device_free.h"
 #include "test/support/codec_support.h"
 

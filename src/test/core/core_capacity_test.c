@@ -178,6 +178,8 @@ static const struct row name_rows[] = {
 	NAMED("iluvatar.ai/vcuda-core", "", ""),
 	NAMED("iluvatar.ai/gpu", "--num-gpus=2", "GPU=2"),
 	NAMED("kunlunxin.com/xpu", "", ""),
+	NAMED("tencent.com/vcuda-core", "", ""),
+	NAMED("tencent.com/vcuda-memory", "", ""),
 	NAMED("microsoft.com/directx", "", ""),
 #undef NAMED
 };
@@ -304,6 +306,8 @@ static const struct {
 	  DEVICE_GPU, DEVICE_TURN, 2, INT64_C(4) << 30, NULL },
 	{ "nvidia.com/gpu=1 nvidia.com/gpumem=3000 nvidia.com/gpucores=30", "nvidia.com/gpu",
 	  DEVICE_GPU, DEVICE_WHOLE, 1, INT64_C(3000) << 20, "GPU" },
+	{ "tencent.com/vcuda-core=150 tencent.com/vcuda-memory=20", "tencent.com/vcuda-core",
+	  DEVICE_GPU, DEVICE_TURN, 2, INT64_C(5) << 30, NULL },
 	{ "huawei.com/Ascend910=8", "huawei.com/Ascend910", DEVICE_NPU, DEVICE_WHOLE, 8, 0, NULL },
 	{ "birentech.com/gpu=1", "birentech.com/gpu", DEVICE_GPU, DEVICE_WHOLE, 1, 0, "GPU" },
 };

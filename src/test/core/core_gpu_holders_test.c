@@ -175,6 +175,26 @@ static void test_notes(void **state)
 	assert_int_equal(holders.workers[0].unnamed, 0);
 }
 
+/* Beside the use of request_resources, which of Ray's libraries asks. */
+static void test_note_of_requests(void **state)
+{
+	struct plan plan = { .cluster_name = "",
+			     .requests_note = "request_resources asks for 32 GPU, 3 are used" };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		lists[RAY_LIST_ACTORS].libraries = i == 1;
+		gpu_holders_begin(&plan, &arena, &holders);
+		gpu_holders_join(&holders, given, problems, &arena);
+		assert_int_equal(holders.notes.count, 1);
+		assert_string_equal(
+			holders.notes.at[0],
+			i == 0 ? "request_resources asks for 32 GPU, 3 are used" :
+				 "request_resources asks for 32 GPU, 3 are used; Ray Data or "
+				 "Ray Train is running (AutoscalingCoordinator)");
+	}
+}
+
 static void test_many(void **state)
 {
 	(void)state;
@@ -193,6 +213,7 @@ int main(void)
 		TEST(test_by_class_and_job),
 		TEST(test_placement_group),
 		TEST(test_notes),
+		TEST(test_note_of_requests),
 		TEST(test_many),
 	};
 

@@ -252,6 +252,109 @@ static void placements_are_valid_and_bounds_hold(void **state)
 	}
 }
 
+/* ---- long lists and many lists ---- */
+
+static void check_same(uint64_t seed, const struct schedule_problem *problem,
+		       const struct schedule_result *a, const struct schedule_result *b)
+{
+	LAW(a->node_count == b->node_count, 0);
+	for (size_t i = 0; i < problem->type_count; i++)
+		LAW(a->launches[i] == b->launches[i], i);
+	for (size_t i = 0; i < a->node_count; i++) {
+		LAW(a->nodes[i].status == b->nodes[i].status, i);
+		LAW(a->nodes[i].needed == b->nodes[i].needed, i);
+	}
+}
+
+/* A gang of pairs of bundles that must not be on one node, long enough that its kinds leave labels out. */
+#define PAIRS 40
+
+static struct ray_gang gang_of_pairs(struct random_problem *r, struct arena *arena)
+{
+	struct ray_request *requests = arena_array(arena, 2 * PAIRS, sizeof(*requests));
+
+	for (size_t i = 0; i < 2 * PAIRS; i++) {
+		struct ray_gang one = gang_of(arena, random_request(r, arena), 1, 'S',
+					      arena_printf(arena, "_PG_%zu", i / 2));
+
+		requests[i] = one.requests[0];
+	}
+	return (struct ray_gang){ .requests = requests,
+				  .request_count = 2 * PAIRS,
+				  .details = "pairs" };
+}
+
+static void check_pairs(uint64_t seed, const struct ray_gang *gang,
+			const struct schedule_node_result *node)
+{
+	bool seen[PAIRS] = { false };
+
+	for (size_t i = 0; i < node->placement_count; i++) {
+		size_t pair = (size_t)(node->placements[i].bundle - gang->requests) / 2;
+
+		LAW(!seen[pair], pair);
+		seen[pair] = true;
+	}
+}
+
+static void pairs_are_on_different_nodes(void **state)
+{
+	int placed = 0;
+
+	(void)state;
+	for (int i = 0; i < count / 4; i++) {
+		uint64_t seed = first_seed + (uint64_t)i;
+		struct arena arena = ARENA_INIT;
+		const struct schedule_result *result;
+
+		random_make(&world, &arena, seed);
+		for (size_t j = 1; j < world.problem.type_count; j++)
+			world.types[j].max_nodes *= 10;
+		world.gangs[0] = gang_of_pairs(&world, &arena);
+		world.problem.gang_count = 1;
+		world.problem.demand_count = world.problem.constraint_count = 0;
+		result = schedule(&world.problem, &arena);
+		for (size_t j = 0; j < result->node_count; j++) {
+			check_node(seed, &world.problem, result, j);
+			check_pairs(seed, &world.gangs[0], &result->nodes[j]);
+		}
+		check_everything_is_somewhere(seed, &world.problem, result);
+		placed += !result->gangs[0].count;
+		arena_done(&arena);
+	}
+	assert_true(count < 100 || placed > 0);
+}
+
+/* Constraints that count the same nodes share their classes; beside those that may count others they do not. */
+static void constraints_with_classes_of_their_own_are_placed_alike(void **state)
+{
+	(void)state;
+	for (int i = 0; i < count; i++) {
+		uint64_t seed = first_seed + (uint64_t)i;
+		struct arena arena = ARENA_INIT;
+		struct schedule_constraint constraints[4];
+		const struct schedule_result *shared, *own;
+
+		random_make(&world, &arena, seed);
+		random_make(&other, &arena, seed + 1);
+		for (size_t j = 0; j < 4; j++)
+			constraints[j] = j % 2 ? other.constraint : world.constraint;
+		world.problem.constraints = constraints;
+		world.problem.constraint_count = 4;
+		world.problem.use_budget = INT64_MAX / 2;
+		shared = schedule(&world.problem, &arena);
+		for (size_t j = 0; j < 4; j++)
+			constraints[j].within_use = j % 2;
+		own = schedule(&world.problem, &arena);
+		check_same(seed, &world.problem, shared, own);
+		for (size_t j = 0; j < shared->node_count; j++)
+			LAW(shared->nodes[j].placement_count == own->nodes[j].placement_count, j);
+		for (size_t j = 0; j < shared->leftover_count; j++)
+			LAW(shared->leftovers[j].count == own->leftovers[j].count, j);
+		arena_done(&arena);
+	}
+}
+
 /* ---- order ---- */
 
 static void shuffle(struct random_problem *r, void *items, size_t items_count, size_t size)
@@ -265,18 +368,6 @@ static void shuffle(struct random_problem *r, void *items, size_t items_count, s
 		memcpy(swap, at + (i - 1) * size, size);
 		memcpy(at + (i - 1) * size, at + j * size, size);
 		memcpy(at + j * size, swap, size);
-	}
-}
-
-static void check_same(uint64_t seed, const struct schedule_problem *problem,
-		       const struct schedule_result *a, const struct schedule_result *b)
-{
-	LAW(a->node_count == b->node_count, 0);
-	for (size_t i = 0; i < problem->type_count; i++)
-		LAW(a->launches[i] == b->launches[i], i);
-	for (size_t i = 0; i < a->node_count; i++) {
-		LAW(a->nodes[i].status == b->nodes[i].status, i);
-		LAW(a->nodes[i].needed == b->nodes[i].needed, i);
 	}
 }
 
@@ -524,6 +615,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(placements_are_valid_and_bounds_hold),
+		cmocka_unit_test(pairs_are_on_different_nodes),
+		cmocka_unit_test(constraints_with_classes_of_their_own_are_placed_alike),
 		cmocka_unit_test(only_the_order_of_equal_gangs_matters),
 		cmocka_unit_test(equal_nodes_may_change_places),
 		cmocka_unit_test(a_second_run_launches_nothing),

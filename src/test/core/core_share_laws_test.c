@@ -89,6 +89,21 @@ static void make_units(void)
 	}
 }
 
+/* In an empty pool: a gang that has waited, of a queue that lends nothing, and that needs more than its guarantee. */
+static void make_reserved_gang(void)
+{
+	size_t cluster = below(scene.clusters.count);
+	struct share_queue *queue = &scene.queues.at[scene.clusters.at[cluster].queue];
+
+	scene.workers.count = 0;
+	scene.pool.reserve_after_ms = 100 * SECOND;
+	queue->lendable = 0;
+	VEC_PUSH(&scene.arena, &scene.units,
+		 ((struct share_unit){ .cluster = cluster,
+				       .amount = queue->guaranteed + (int64_t)(1 + below(3)) * GPU,
+				       .since_ms = SCENE_NOW - 100 * SECOND }));
+}
+
 static void make_scene(uint64_t seed)
 {
 	int64_t gpus;
@@ -105,6 +120,8 @@ static void make_scene(uint64_t seed)
 		scene.pool.reserve_after_ms = SHARE_NEVER;
 	make_workers(gpus);
 	make_units();
+	if (often(5))
+		make_reserved_gang();
 	if (often(5))
 		scene.pool.capacity -= (int64_t)below((size_t)gpus) * GPU;
 }

@@ -170,6 +170,24 @@ static void test_no_look_while_all_have_nodes(void **state)
 	assert_int_equal(server_count(script.server, "/nodes"), 0);
 }
 
+/* The size of its first step is that of the free Nodes. */
+static void test_a_gang_looks_before_a_pod_waits(void **state)
+{
+	struct pod placed = *pods[0];
+
+	(void)state;
+	placed.spec.node_name = "n";
+	placed.spec.pod_group = "demo";
+	pods[0] = &placed;
+	assert_true(loop_wait_until(script.loop, has_nodes, NULL, WAIT_MS));
+	placed.spec.pod_group = "";
+	look();
+	assert_int_equal(view.snapshot.node_count, 1);
+	group.template.spec.workload = "demo";
+	look();
+	assert_int_equal(view.snapshot.node_count, 2);
+}
+
 static void test_pods_of_others_may_not_be_seen(void **state)
 {
 	(void)state;
@@ -208,6 +226,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_one_look, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_look_while_all_have_nodes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_gang_looks_before_a_pod_waits, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_pods_of_others_may_not_be_seen, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_nodes_may_not_be_seen, setup, teardown),

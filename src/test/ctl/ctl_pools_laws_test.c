@@ -245,6 +245,14 @@ static void asks(size_t i)
 	(void)gpu_share_decided(&world.share, &objects, &plan, true, world.now);
 }
 
+/* All decide again after an allocation that knows nothing of the one before. */
+static void allocate_again(void)
+{
+	pools_changed(world.pools);
+	for (size_t i = 0; i < CLUSTERS; i++)
+		asks(i);
+}
+
 static int64_t grant_of(size_t i)
 {
 	const struct gpu_share_objects objects = { .cluster = &world.models[i].cluster };
@@ -386,7 +394,7 @@ static const char *check_no_contention(void)
 	}
 	if (sum > CAPACITY)
 		return NULL;
-	pools_changed(world.pools);
+	allocate_again();
 	for (size_t i = 0; i < CLUSTERS; i++)
 		if (grant_of(i) != asked(&world.models[i]))
 			return "10: less than was asked for without contention";
@@ -439,7 +447,7 @@ static const char *restart(void)
 /* The list `waiting` of a status. */
 static const char *places_of(const char *status, struct arena *arena)
 {
-	const char *from = status ? strstr(status, "\"waiting\":[") : NULL;
+	const char *from = status ? strstr(status, "\"waiting\": [") : NULL;
 	const char *to = from ? strchr(from, ']') : NULL;
 
 	return to ? arena_printf(arena, "%.*s", (int)(to - from), from) : "";
@@ -459,7 +467,7 @@ static const char *check_restart(void)
 		lost |= world.models[i].lost_count > 0;
 		asks(i);
 	}
-	pools_changed(world.pools);
+	allocate_again();
 	for (size_t i = 0; i < CLUSTERS; i++)
 		before[i] = grant_of(i);
 	places = places_of(world.status, &arena);

@@ -363,6 +363,26 @@ static void test_a_patch_on_newer_objects(void **state)
 	assert_false(gpu_share_fits(&world.share, &objects, &plan));
 }
 
+/* The terms are those of the last allocation: a patch has used them, and the report of the next decision has an
+ * allocation. */
+static void test_terms_make_no_allocation(void **state)
+{
+	int before;
+
+	(void)state;
+	begin(8, 0, 0, 60000);
+	asks(0, 2);
+	sends(0, 1);
+	answered(0, ERR_NONE, 2);
+	becomes(0, 1);
+	before = world.allocations;
+	assert_int_equal(grant_of(&world.clusters[0])->replicas, 0);
+	assert_int_equal(world.allocations, before);
+	asks(0, 1);
+	assert_int_equal(world.allocations, before + 1);
+	assert_int_equal(grant_of(&world.clusters[0])->replicas, 1);
+}
+
 /* The caches replace and free an object while no allocation may be made yet. */
 static void test_terms_after_the_cluster_was_replaced(void **state)
 {
@@ -660,7 +680,7 @@ static void one_round(const struct gpu_pool *pool)
 		becomes(i, 1);
 		asks(i, 1);
 	}
-	wait_for_groups(CLUSTERS + 1);
+	wait_for_groups(2 * CLUSTERS);
 	for (size_t i = 0; i < CLUSTERS; i++) {
 		world.there[i] = false;
 		becomes(i, 0);
@@ -866,7 +886,7 @@ static void test_law_never_above_the_ceiling(void **state)
 {
 	uint64_t random = 7;
 	int64_t server[CLUSTERS] = { 0 };
-	size_t sent = 0;
+	size_t sent = 0, launched = 0;
 
 	(void)state;
 	begin(20, 0, 0, 60000);
@@ -880,6 +900,7 @@ static void test_law_never_above_the_ceiling(void **state)
 			wanted = (int64_t)support_random_below(&random, (size_t)wanted + 1);
 		if (!fits(i, wanted))
 			continue;
+		launched += wanted > world.groups[i].replicas;
 		sends(i, wanted);
 		sent++;
 		switch (support_random_below(&random, 3)) {
@@ -902,6 +923,7 @@ static void test_law_never_above_the_ceiling(void **state)
 		assert_in_range(sum, 0, 20);
 	}
 	assert_true(sent > 2000);
+	assert_true(launched > 100); /* GPUs that are free again are launched again */
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -915,6 +937,7 @@ int main(void)
 		TEST(test_grants_are_disjoint),
 		TEST(test_namespaces_share_alike),
 		TEST(test_a_patch_on_newer_objects),
+		TEST(test_terms_make_no_allocation),
 		TEST(test_terms_after_the_cluster_was_replaced),
 		TEST(test_holdings_are_not_urgent_while_nothing_waits),
 		TEST(test_a_patch_under_way_is_counted),

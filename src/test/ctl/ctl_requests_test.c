@@ -2,12 +2,14 @@
 #include "feature/requests/ctl/requests_feature.h"
 
 #include "ctl/pass/pass.h"
+#include "ctl/report/metrics.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "feature/requests/core/requests.h"
 #include "test/support/feature_alone.h"
 #include "test/support/gcs_bench.h"
 #include "test/support/loop_wait.h"
+#include "test/support/metrics_lines.h"
 #include "test/support/support.h"
 
 #define PATH "/ray.rpc.autoscaler.AutoscalerStateService/ReportClusterConfig"
@@ -144,6 +146,33 @@ static void test_a_ray_without_the_method_is_left_alone(void **state)
 	assert_non_null(decided("session_2", &shape));
 }
 
+/* Those that requests ask for, and those that idle workers hold for them alone. */
+static void test_accelerators_in_the_metrics(void **state)
+{
+	const struct snapshot snapshot = { .cluster = { .namespace_ = "a", .name = "demo" } };
+	const struct plan_requests held = { .asked = 32 * RESOURCE_UNIT,
+					    .held = 29 * RESOURCE_UNIT };
+	const struct plan plan = { .requests = &held };
+	const struct pass_decision decision = { .plan = &plan, .snapshot = &snapshot };
+	const struct metrics_cluster cluster = { .of = { "a", "demo", "a/demo" } };
+	AUTO(buf_done) struct buf text;
+
+	(void)state;
+	requests_feature.decided(requests, &decision);
+	buf_init(&text, 4096);
+	ARRAY_EACH(const struct feature_metric, metric, requests_feature.metrics,
+		   requests_feature.metric_count) {
+		struct metrics_family family = { .buf = &text, .row = &metric->row };
+
+		metric->write(requests, &cluster, &family);
+	}
+	metrics_expect_line(
+		&text, "rayscaler_request_accelerators{namespace=\"a\",raycluster=\"demo\"} 32");
+	metrics_expect_line(
+		&text,
+		"rayscaler_request_accelerators_unused{namespace=\"a\",raycluster=\"demo\"} 29");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +181,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_again_after_a_failure, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_ray_without_the_method_is_left_alone, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_accelerators_in_the_metrics, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/model/time_zone.h"
 #include "test/support/support.h"
 
 #define NOW INT64_C(1795168800000) /* 2026-11-20T10:00:00Z */

@@ -9,8 +9,9 @@
 #include "base/memory.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/text/json_write.h"
-#include "gcs/gcs_call.h"
+#include "gcs/gcs_client.h"
 #include "gcs/gcs_message.h"
+#include "gcs/gcs_reader.h"
 #include "gcs/gcs_state.h"
 #include "ray.pb-c.h"
 #include "test/support/ray_state_text.h"
@@ -114,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	REQUIRE(one.used_bytes == 0 && all.used_bytes == 0);
 	if (status < 0)
 		return 0;
-	REQUIRE(state.problems.count <= GCS_STATE_PROBLEMS_MAX);
+	REQUIRE(state.problems.count <= GCS_READER_PROBLEMS_MAX);
 	for (size_t i = 0; i < state.request_count; i++)
 		REQUIRE(state.requests[i].count >= 0);
 	check_state(&state, &arena);

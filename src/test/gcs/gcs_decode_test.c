@@ -3,6 +3,7 @@
 
 #include "core/model/ray_state.h"
 #include "gcs/gcs_call.h"
+#include "gcs/gcs_decode.h"
 #include "gcs/gcs_state.h"
 #include "net/loop.h"
 #include "net/work.h"

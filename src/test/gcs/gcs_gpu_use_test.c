@@ -129,6 +129,23 @@ static void test_replicas_of_serve_that_wait(void **state)
 	assert_int_equal(use.deployments[1].replicas, 1);
 }
 
+/* The actor through which Ray Data and Ray Train ask holds nothing, and shows that one of them runs. */
+static void test_coordinator_of_the_libraries(void **state)
+{
+	Ray__GetAllActorInfoReply reply = RAY__GET_ALL_ACTOR_INFO_REPLY__INIT;
+	Ray__ActorTableData *list[] = { actor_of("_AutoscalingCoordinatorActor", 0) };
+
+	(void)state;
+	reply.actor_table_data = list;
+	reply.n_actor_table_data = SUPPORT_COUNT(list);
+	read_list(RAY_LIST_ACTORS, &reply.base);
+	assert_true(use.libraries);
+	assert_int_equal(use.row_count, 0);
+	list[0]->state = RAY__ACTOR_TABLE_DATA__ACTOR_STATE__DEAD;
+	read_list(RAY_LIST_ACTORS, &reply.base);
+	assert_false(use.libraries);
+}
+
 /* A reply of this size is decoded on the thread pool. */
 static void test_many_actors(void **state)
 {
@@ -381,6 +398,7 @@ int main(void)
 		TEST(test_tasks),
 		TEST(test_actors),
 		TEST(test_replicas_of_serve_that_wait),
+		TEST(test_coordinator_of_the_libraries),
 		TEST(test_replicas_of_serve_with_bundles),
 		TEST(test_tasks),
 		TEST(test_groups),

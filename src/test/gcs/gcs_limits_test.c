@@ -2,6 +2,7 @@
 #include "test/support/gcs_forged.h"
 
 #include "core/model/ray_state.h"
+#include "gcs/gcs_reader.h"
 #include "gcs/gcs_state.h"
 #include "test/support/support.h"
 
@@ -238,7 +239,7 @@ static void test_limits_of_a_node(void **state)
 	expect_node_refused(13, 600000, "nodeStates[3]: 1200000 bytes, above the limit of 1048576");
 	init_pair(&message, &node);
 	buf_init(&text, FORGED_CEILING_BYTES);
-	for (size_t i = 0; i < GCS_STATE_TEXT_MAX + 1; i++)
+	for (size_t i = 0; i < GCS_READER_TEXT_MAX + 1; i++)
 		(void)buf_add_char(&text, 'x');
 	forged_text(&node, 2, buf_string(&text));
 	forged_message(&message, FORGED_NODE, &node);

@@ -11,7 +11,7 @@
 #define HONEST 50
 
 static struct kube_queue queue;
-static struct kube_call calls[HOSTILE + HONEST + 200];
+static struct kube_queued calls[HOSTILE + HONEST + 200];
 static size_t count;
 
 static int setup(void **state)
@@ -23,23 +23,23 @@ static int setup(void **state)
 	return 0;
 }
 
-static struct kube_call *add(const char *flow)
+static struct kube_queued *add(const char *flow)
 {
-	struct kube_call *call = &calls[count++];
+	struct kube_queued *call = &calls[count++];
 
 	kube_queue_add(&queue, call, flow);
 	return call;
 }
 
-static const char *flow_of(const struct kube_call *call)
+static const char *flow_of(const struct kube_queued *call)
 {
 	return call->flow->key ? call->flow->key : "own";
 }
 
 /* Sends the next one, which must be of this flow; "none": there is none. */
-static struct kube_call *expect_next(const char *flow)
+static struct kube_queued *expect_next(const char *flow)
 {
-	struct kube_call *call = kube_queue_next(&queue);
+	struct kube_queued *call = kube_queue_next(&queue);
 
 	assert_string_equal(call ? flow_of(call) : "none", flow);
 	if (call)
@@ -47,7 +47,7 @@ static struct kube_call *expect_next(const char *flow)
 	return call;
 }
 
-static void finish(struct kube_call *call)
+static void finish(struct kube_queued *call)
 {
 	kube_queue_ended(&queue, call);
 	assert_null(call->flow);
@@ -71,7 +71,7 @@ static void test_in_turn(void **state)
 	static const char *const order[] = {
 		"own", "n/a", "n/b", "n/c", "n/a", "n/b", "n/a", "none"
 	};
-	struct kube_call *first_of_b;
+	struct kube_queued *first_of_b;
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
@@ -80,9 +80,9 @@ static void test_in_turn(void **state)
 	add("n/b");
 	add("n/c");
 	add(NULL);
-	assert_ptr_equal(LIST_MEMBER(queue.calls.first, struct kube_call, item), &calls[0]);
+	assert_ptr_equal(LIST_MEMBER(queue.calls.first, struct kube_queued, item), &calls[0]);
 	for (size_t i = 0; i < SUPPORT_COUNT(order); i++) {
-		struct kube_call *call = expect_next(order[i]);
+		struct kube_queued *call = expect_next(order[i]);
 
 		assert_true(i != 2 || call == first_of_b); /* in order within the flow */
 	}
@@ -91,7 +91,7 @@ static void test_in_turn(void **state)
 /* A flow that comes back is queued behind the others, also when it had nothing left. */
 static void test_a_flow_that_comes_back_is_queued_last(void **state)
 {
-	struct kube_call *a;
+	struct kube_queued *a;
 
 	(void)state;
 	add("n/a");
@@ -107,7 +107,7 @@ static void test_a_flow_that_comes_back_is_queued_last(void **state)
 
 static void test_places(void **state)
 {
-	struct kube_call *sent[KUBE_FLOW_IN_FLIGHT_MAX + 1];
+	struct kube_queued *sent[KUBE_FLOW_IN_FLIGHT_MAX + 1];
 	char name[32];
 
 	(void)state;
@@ -138,7 +138,7 @@ static void test_places(void **state)
 
 static void test_disruption(void **state)
 {
-	struct kube_call *a, *b;
+	struct kube_queued *a, *b;
 
 	(void)state;
 	a = add("n/a");
@@ -170,7 +170,7 @@ static void test_a_thousand_calls_delay_no_other(void **state)
 		add(name);
 	}
 	while (honest < HONEST) {
-		struct kube_call *call = kube_queue_next(&queue);
+		struct kube_queued *call = kube_queue_next(&queue);
 
 		assert_non_null(call);
 		honest += call >= &calls[HOSTILE];

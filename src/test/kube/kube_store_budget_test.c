@@ -7,11 +7,13 @@
 
 #include "base/budget.h"
 #include "base/budget_children.h"
+#include "base/memory.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/text/json.h"
 #include "core/model/kubernetes.h"
 #include "kube/kube_decode.h"
 #include "kube/kube_store.h"
+#include "net/loop.h"
 #include "net/work.h"
 
 #define MIB ((size_t)1 << 20)

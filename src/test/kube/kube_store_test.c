@@ -1,10 +1,12 @@
 /* kube/kube_store: how often an object is decoded. */
 #include "test/support/support.h"
 
+#include "base/memory.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/text/json.h"
 #include "core/model/kubernetes.h"
 #include "kube/kube_store.h"
+#include "net/loop.h"
 
 static size_t decoded;
 

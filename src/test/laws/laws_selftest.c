@@ -176,27 +176,40 @@ static void fault_used(struct cJSON *plan)
 			cJSON_SetValuestring(TREE_AT(item, "reason"), "RequestUnused");
 }
 
-/* Each group starts workers for a request whose workers were unused. */
-static void fault_started_again(struct cJSON *plan)
+/* Each group starts many workers for requests. */
+static void launch_for_requests(struct cJSON *plan)
 {
 	struct cJSON *places = cJSON_CreateArray();
 
-	if (cJSON_GetArraySize(TREE_AT(plan, "memory", "requestsUnused")) > 0)
-		TREE_EACH(group, TREE_AT(plan, "groups")) {
-			cJSON_SetNumberValue(TREE_AT(group, "toLaunch"), FAULT_LAUNCHES);
-			for (int i = 0; i < FAULT_LAUNCHES; i++) {
-				struct cJSON *place = cJSON_Parse(
-					"{\"worker\":\"new-\",\"phase\":\"constraint\",\"requests\":["
-					"{\"kind\":\"constraint\",\"source\":\"ray\"}]}");
+	TREE_EACH(group, TREE_AT(plan, "groups")) {
+		cJSON_SetNumberValue(TREE_AT(group, "toLaunch"), FAULT_LAUNCHES);
+		for (int i = 0; i < FAULT_LAUNCHES; i++) {
+			struct cJSON *place = cJSON_Parse(
+				"{\"worker\":\"new-\",\"phase\":\"constraint\",\"requests\":["
+				"{\"kind\":\"constraint\",\"source\":\"ray\"}]}");
 
-				cJSON_AddStringToObject(place, "group", tree_text(group, "name"));
-				cJSON_AddItemToArray(places, place);
-			}
+			cJSON_AddStringToObject(place, "group", tree_text(group, "name"));
+			cJSON_AddItemToArray(places, place);
 		}
-	if (cJSON_GetArraySize(places) > 0)
-		cJSON_ReplaceItemInObjectCaseSensitive(plan, "placements", places);
-	else
-		cJSON_Delete(places);
+	}
+	cJSON_ReplaceItemInObjectCaseSensitive(plan, "placements", places);
+}
+
+/* The workers of the request were unused. */
+static void fault_started_again(struct cJSON *plan)
+{
+	if (cJSON_GetArraySize(TREE_AT(plan, "memory", "requestsUnused")) > 0)
+		launch_for_requests(plan);
+}
+
+/* The request is beyond requests-ahead-of-use. */
+static void fault_ahead(struct cJSON *plan)
+{
+	TREE_EACH(entry, TREE_AT(plan, "unserved"))
+		if (tree_is(entry, "reason", "RequestBeyondUse")) {
+			launch_for_requests(plan);
+			return;
+		}
 }
 
 /* A place in a queue is given up. */
@@ -249,15 +262,16 @@ static const struct fault {
 	void (*plant)(struct cJSON *plan);
 	int pods; /* limit of the shrunk snapshot */
 } FAULTS[] = {
-	{ "bounds", fault_target, 1 },        { "safety", fault_busy, 1 },
-	{ "counts", fault_lost, 1 },          { "places", fault_overfull, 1 },
-	{ "gangs", fault_torn_gang, 1 },      { "second", fault_restless, 1 },
-	{ "keeps", fault_drained, 5 },        { "pools", fault_ungranted, 1 },
-	{ "pools", fault_forgotten_ask, 1 },  { "gangs", fault_torn_gang_of_pool, 1 },
-	{ "safety", fault_stopped, 1 },       { "repair", fault_all_nodes, 2 },
-	{ "repair", fault_stopped_work, 1 },  { "unused", fault_used, 1 },
-	{ "unused", fault_started_again, 1 }, { "queues", fault_lost_place, 1 },
-	{ "halves", fault_half_stays, 3 },    { "ending", fault_replaced_twice, 2 },
+	{ "bounds", fault_target, 1 },         { "safety", fault_busy, 1 },
+	{ "counts", fault_lost, 1 },           { "places", fault_overfull, 1 },
+	{ "gangs", fault_torn_gang, 1 },       { "second", fault_restless, 1 },
+	{ "keeps", fault_drained, 5 },         { "pools", fault_ungranted, 1 },
+	{ "pools", fault_forgotten_ask, 1 },   { "gangs", fault_torn_gang_of_pool, 1 },
+	{ "safety", fault_stopped, 1 },        { "repair", fault_all_nodes, 2 },
+	{ "repair", fault_stopped_work, 1 },   { "unused", fault_used, 1 },
+	{ "unused", fault_started_again, 1 },  { "unused", fault_ahead, 1 },
+	{ "queues", fault_lost_place, 1 },     { "halves", fault_half_stays, 3 },
+	{ "ending", fault_replaced_twice, 2 },
 };
 
 #define FAULT_COUNT ((int)(sizeof(FAULTS) / sizeof(FAULTS[0])))

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/int64.h"
 #include "base/memory.h"
 #include "laws_case.h"
 #include "laws_random.h"
@@ -104,28 +105,112 @@ static int64_t missing_pods(const struct cJSON *tree, const struct cJSON *group)
 	return tree_integer(group, "replicas", 0) * facts_hosts(group) - pods;
 }
 
-/* More new workers with GPUs are there for requests of the SDK alone than Pods are missing. A replica of several hosts
- * is launched as a whole. */
-static void check_launches(const struct cJSON *tree, const struct cJSON *plan,
-			   const struct cJSON *launches, struct laws_verdict *verdict)
+/* New workers of the group that are there for requests of the SDK alone, beyond the Pods that are missing. 0 where they
+ * cannot be separated: a replica of several hosts is launched as a whole, a minimum as well. */
+static int64_t started_for_requests(const struct cJSON *tree, const struct cJSON *plan,
+				    const struct cJSON *launches)
 {
 	const char *name = tree_text(launches, "name");
 	const struct cJSON *group = facts_group(tree, name);
-	struct facts_amounts amounts;
 	int64_t count = 0;
 
 	if (tree_integer(launches, "toLaunch", 0) <= 0 || facts_hosts(group) > 1 ||
-	    tree_integer(group, "minReplicas", 0) > 0 || !facts_of_group(group, &amounts) ||
-	    facts_amount(&amounts, "GPU") <= 0)
-		return;
+	    tree_integer(group, "minReplicas", 0) > 0)
+		return 0;
 	TREE_EACH(place, TREE_AT(plan, "placements"))
 		count += tree_is(place, "group", name) &&
 			 strncmp(tree_text(place, "worker"), "new-", 4) == 0 &&
 			 tree_is(place, "phase", "constraint") &&
 			 is_for_requests(plan, tree_text(place, "worker"));
-	if (count > 0 && count > missing_pods(tree, group))
+	return count - int64_min(int64_max(missing_pods(tree, group), 0), count);
+}
+
+/* Of the device table, and those that a setting names. */
+static int64_t accelerators(const struct cJSON *tree, const struct facts_amounts *amounts)
+{
+	static const char *const NAMES[] = { "GPU", "TPU", "neuron_cores" };
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
+		sum += facts_amount(amounts, NAMES[i]);
+	TREE_EACH(name, TREE_AT(tree, "settings", "accelerators")) {
+		bool known = false;
+
+		for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
+			known = known || strcmp(name->valuestring, NAMES[i]) == 0;
+		sum += known ? 0 : facts_amount(amounts, name->valuestring);
+	}
+	return sum;
+}
+
+static int64_t accelerators_in(const struct cJSON *tree, const struct cJSON *map)
+{
+	struct facts_amounts amounts;
+
+	return facts_amounts_of(map, &amounts) ? accelerators(tree, &amounts) : 0;
+}
+
+static int64_t waited_for(const struct cJSON *tree)
+{
+	int64_t sum = 0;
+
+	TREE_EACH(entry, laws_received(tree, "request", "ray"))
+		sum += accelerators_in(tree, TREE_AT(entry, "request", "resourcesBundle")) *
+		       tree_integer(entry, "count", 0);
+	TREE_EACH(gang, laws_received(tree, "gang", "ray"))
+		TREE_EACH(bundle, facts_gang_bundles(gang, 0))
+			sum += accelerators_in(tree, TREE_AT(bundle, "resourcesBundle"));
+	return sum;
+}
+
+/* As many accelerators may begin to start: the limit, and those used or waited for beyond what the workers that stay have. */
+static int64_t may_start(const struct cJSON *tree, const struct cJSON *plan)
+{
+	int64_t sum =
+		waited_for(tree) + facts_setting(tree, "requests-ahead-of-use", 0) * FACTS_UNIT;
+
+	TREE_EACH(node, TREE_AT(tree, "rayState", "nodeStates"))
+		sum += int64_max(accelerators_in(tree, TREE_AT(node, "totalResources")) -
+					 accelerators_in(tree, TREE_AT(node, "availableResources")),
+				 0);
+	TREE_EACH(worker, TREE_AT(plan, "workers"))
+		if (tree_is(worker, "reason", "NeededByRequest") ||
+		    tree_is(worker, "reason", "Busy"))
+			sum -= accelerators_in(
+				tree, TREE_AT(facts_living_node(tree, tree_text(worker, "pod")),
+					      "totalResources"));
+	return int64_max(sum, 0);
+}
+
+/* The last replica is started as a whole. */
+static void check_launches(const struct cJSON *tree, const struct cJSON *plan,
+			   struct laws_verdict *verdict)
+{
+	const bool unused = cJSON_GetArraySize(TREE_AT(plan, "memory", "requestsUnused")) > 0;
+	int64_t sum = 0, largest = 0;
+
+	TREE_EACH(group, TREE_AT(plan, "groups")) {
+		int64_t count = started_for_requests(tree, plan, group);
+		struct facts_amounts amounts;
+		int64_t each;
+
+		if (count == 0 ||
+		    !facts_of_group(facts_group(tree, tree_text(group, "name")), &amounts))
+			continue;
+		each = accelerators(tree, &amounts);
+		if (unused && each > 0)
+			laws_break(verdict, "unused",
+				   "group %s starts workers for a request that was unused",
+				   tree_text(group, "name"));
+		sum += each * count;
+		largest = int64_max(largest, each);
+	}
+	if (sum > 0 && facts_setting(tree, "requests-ahead-of-use", -1) >= 0 &&
+	    sum - largest >= may_start(tree, plan))
 		laws_break(verdict, "unused",
-			   "group %s starts workers for a request that was unused", name);
+			   "%lld accelerators start for requests, and %lld may begin to",
+			   (long long)(sum / FACTS_UNIT),
+			   (long long)(may_start(tree, plan) / FACTS_UNIT));
 }
 
 bool laws_unused_check(const struct cJSON *snapshot, uint64_t seed, struct laws_verdict *verdict)
@@ -151,10 +236,8 @@ bool laws_unused_check(const struct cJSON *snapshot, uint64_t seed, struct laws_
 				ends = true;
 			}
 	/* A schedule raises minimums. */
-	if (cJSON_GetArraySize(TREE_AT(plan, "memory", "requestsUnused")) > 0 &&
-	    !TREE_AT(tree, "autoscaler", "spec", "schedules"))
-		TREE_EACH(group, TREE_AT(plan, "groups"))
-			check_launches(tree, plan, group, verdict);
+	if (plan && !TREE_AT(tree, "autoscaler", "spec", "schedules"))
+		check_launches(tree, plan, verdict);
 	cJSON_Delete(plan);
 	cJSON_Delete(tree);
 	return ends;

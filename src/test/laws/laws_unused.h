@@ -1,6 +1,7 @@
 /* The law "unused": a worker ends as RequestUnused only where Ray reports it as idle for longer than
  * requests-unused-after-seconds and no request or placement group has its place there; the requests of Ray's SDK then
- * start no worker with GPUs; and neither the annotation nor a schedule is cut. */
+ * start no worker with GPUs; with requests-ahead-of-use they start no more than use and that limit allow; and neither
+ * the annotation nor a schedule is cut. */
 #ifndef TEST_LAWS_UNUSED_H
 #define TEST_LAWS_UNUSED_H
 

@@ -117,9 +117,14 @@ sees lint-symbols $c 'a circle of src/base/other.c, src/base/planted.c' 'int oth
 rm src/base/other.c
 printf '%s\n' 'static inline int other(void)' '{' '	return 1;' '}' 'int another(void);' >src/base/other.h
 printf '%s\n' '#include "base/other.h"' 'int planted(void);' 'int another(void)' '{' '	return planted();' '}' >src/base/other.c
-sees lint-symbols $c 'a circle of src/base/other.c, src/base/planted.c' '#include "base/other.h"' 'int planted(void);' \
+sees lint-symbols $c 'a circle of src/base/other.h, src/base/planted.c' '#include "base/other.h"' 'int planted(void);' \
 	'int planted(void)' '{' '	return other();' '}'
 rm src/base/other.[ch]
+printf '%s\n' '#pragma once' 'struct planted {' '	int a;' '};' 'int planted(void);' >src/base/planted.h
+printf '%s\n' '#include "base/planted.h"' 'struct other {' '	struct planted a;' '};' >src/base/other.h
+sees lint-symbols $c 'a circle of src/base/other.h, src/base/planted.h' '#include "base/planted.h"' '#include "base/other.h"' \
+	'int planted(void)' '{' '	struct other b = { { 1 } };' '	return b.a.a;' '}'
+rm src/base/other.h src/base/planted.h
 sees lint-symbols src/cli/main.c 'exports planted, which no other file' 'int planted(void);' 'int planted(void)' '{' \
 	'	return 0;' '}'
 sees lint-symbols src/image/main.c 'has yaml_planted' 'int yaml_planted(int);' 'int yaml_planted(int a)' '{' '	return a;' '}' \

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "feature/pools/core/pool_allocation.h"
 #include "feature/pools/core/pool_table.h"
 #include "test/support/support.h"
 

@@ -27,7 +27,8 @@ struct row {
 	int64_t gpus;                   /* 1/10000 */
 	int64_t today_seconds, seconds; /* of GPUs */
 	int64_t requested_seconds;      /* of `seconds`: METERING_REQUESTED */
-	int64_t hour_micros, today_micros, all_micros; /* of the currency */
+	/* Of the currency; the last ones of requested_seconds. */
+	int64_t hour_micros, today_micros, all_micros, requested_micros;
 	time_ms since, until;
 };
 
@@ -74,6 +75,8 @@ static struct row row_of(const struct ray_cluster *cluster,
 			row.seconds = resource_sum(row.seconds, metering->groups[i].gpu_seconds[s]);
 		row.requested_seconds = resource_sum(
 			row.requested_seconds, metering->groups[i].gpu_seconds[METERING_REQUESTED]);
+		row.requested_micros =
+			resource_sum(row.requested_micros, metering->groups[i].requested_micros);
 	}
 	return row;
 }
@@ -88,6 +91,7 @@ static void add(struct row *sum, const struct row *row)
 	sum->seconds = resource_sum(sum->seconds, row->seconds);
 	sum->requested_seconds = resource_sum(sum->requested_seconds, row->requested_seconds);
 	sum->all_micros = resource_sum(sum->all_micros, row->all_micros);
+	sum->requested_micros = resource_sum(sum->requested_micros, row->requested_micros);
 	if (sum->since == TIME_NONE || (row->since != TIME_NONE && row->since < sum->since))
 		sum->since = row->since;
 }
@@ -196,8 +200,7 @@ static void add_row(struct table *table, const struct row *row, const char *firs
 		value_text(arena, row, row->hour_micros, (double)row->gpus / (double)RESOURCE_UNIT),
 		value_text(arena, row, row->today_micros, hours(row->today_seconds)),
 		value_text(arena, row, row->all_micros, hours(row->seconds)),
-		row->known ? arena_printf(arena, "%.2f GPU-h", hours(row->requested_seconds)) :
-			     "?");
+		value_text(arena, row, row->requested_micros, hours(row->requested_seconds)));
 	table_add(table, TABLE_FAINT, arena_strdup(arena, since));
 }
 
@@ -273,6 +276,7 @@ static const struct field figure_fields[] = {
 	SCALED(hour_micros, "costPerHour", write_micros),
 	SCALED(today_micros, "costToday", write_micros),
 	SCALED(all_micros, "cost", write_micros),
+	SCALED(requested_micros, "costRequested", write_micros),
 	ROW(TIME, since, "since"),
 	FIELD_END,
 };

@@ -17,6 +17,8 @@ static const struct field metered_fields[] = {
 	SECONDS(TERMINATING, "terminatingGPUSeconds", "Draining, dead or deleted."),
 	ROW(INTEGER, METERED, cost_micros, "costMicros",
 	    "Of all states, in millionths of the currency."),
+	ROW(INTEGER, METERED, requested_micros, "requestedCostMicros",
+	    "Of requestedGPUSeconds, in millionths of the currency."),
 	FIELD_END,
 };
 

@@ -85,10 +85,12 @@ static void add_time(struct metering *metering, struct metering_group *group,
 	add(&metering->today_seconds, (__int128)gpus * today_ms(metering, ms), GPU_SECOND);
 }
 
+/* requested: the part of the rate in METERING_REQUESTED. */
 static void add_cost(struct metering *metering, struct metering_group *group, __int128 rate,
-		     int64_t ms)
+		     __int128 requested, int64_t ms)
 {
 	add(&group->cost, rate * ms, GPU_HOUR);
+	add(&group->requested_cost, requested * ms, GPU_HOUR);
 	add(&metering->today_cost, rate * today_ms(metering, ms), GPU_HOUR);
 }
 
@@ -110,6 +112,7 @@ static void read_stored(struct metering *metering, const struct autoscaler_meter
 		if (!same_money)
 			continue;
 		raise_to(&group->cost, from->cost_micros);
+		raise_to(&group->requested_cost, from->requested_micros);
 		if (from->cost_micros > group->stored_cost)
 			group->stored_cost = from->cost_micros;
 	}
@@ -201,20 +204,22 @@ static void count_gpus(struct counting *counting, struct metering_group *group,
 {
 	int64_t free = METERING_GPUS_MAX - group->gpus[state];
 	time_ms since = counting->gap_since;
-	__int128 rate;
+	__int128 rate, requested;
 
 	gpus = within(gpus, free);
 	group->gpus[state] += gpus;
 	group->micros_per_gpu_hour = price_of(counting, pod);
 	rate = (__int128)gpus * group->micros_per_gpu_hour;
+	requested = state == METERING_REQUESTED ? rate : 0;
 	group->cost_rate += rate;
+	group->requested_rate += requested;
 	if (since == TIME_NONE)
 		return;
 	if (pod->created != TIME_NONE && pod->created > since)
 		since = pod->created;
 	int64_t missed_ms = within(counting->snapshot->now - since, METERING_GAP_MAX_MS);
 	add_time(counting->metering, group, state, gpus, missed_ms);
-	add_cost(counting->metering, group, rate, missed_ms);
+	add_cost(counting->metering, group, rate, requested, missed_ms);
 }
 
 static bool occupies(const struct pod *pod)
@@ -335,7 +340,7 @@ static void add_elapsed(struct metering *metering, int64_t ms)
 
 		for (int s = 0; s < METERING_STATE_COUNT; s++)
 			add_time(metering, group, (enum metering_state)s, group->gpus[s], ms);
-		add_cost(metering, group, group->cost_rate, ms);
+		add_cost(metering, group, group->cost_rate, group->requested_rate, ms);
 	}
 }
 
@@ -372,7 +377,7 @@ void metering_count(struct metering *metering, const struct snapshot *snapshot,
 	metering->at_ms = monotonic_ms;
 	for (size_t i = 0; i < metering->group_count; i++) {
 		memset(metering->groups[i].gpus, 0, sizeof(metering->groups[i].gpus));
-		metering->groups[i].cost_rate = 0;
+		metering->groups[i].cost_rate = metering->groups[i].requested_rate = 0;
 	}
 	if (summary->hands_off)
 		return;
@@ -419,6 +424,7 @@ const struct autoscaler_metering *metering_status(const struct metering *meterin
 
 		groups[i].name = from->name;
 		groups[i].cost_micros = from->cost.whole;
+		groups[i].requested_micros = from->requested_cost.whole;
 		for (size_t s = 0; s < METERING_STATE_COUNT; s++) {
 			groups[i].gpu_seconds[s] = from->seconds[s].whole;
 			gpus += from->gpus[s];

@@ -42,6 +42,7 @@ struct autoscaler_metering_group {
 	const char *name;
 	int64_t gpu_seconds[METERING_STATE_COUNT];
 	int64_t cost_micros;
+	int64_t requested_micros; /* of it, the part in METERING_REQUESTED */
 };
 
 /* The sums in the status of a RayClusterAutoscaler; one that was read may have any values. */
@@ -66,8 +67,9 @@ struct metering_group {
 	int64_t gpus[METERING_STATE_COUNT]; /* now, 1/10000 */
 	/* Of its last worker; 0 without a price. Workers of a removed group keep it. */
 	int64_t micros_per_gpu_hour;
-	__int128 cost_rate; /* now: the sum of 1/10000 GPU times millionths per GPU-hour */
-	struct metering_sum seconds[METERING_STATE_COUNT], cost;
+	/* Now: the sum of 1/10000 GPU times millionths per GPU-hour, and the part in METERING_REQUESTED. */
+	__int128 cost_rate, requested_rate;
+	struct metering_sum seconds[METERING_STATE_COUNT], cost, requested_cost;
 	int64_t stored_seconds[METERING_STATE_COUNT], stored_cost;
 };
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/memory.h"
+
 /* Of one judgement beside its steps. */
 #define STEPS_OF_CALL 8
 

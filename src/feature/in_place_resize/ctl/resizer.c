@@ -8,6 +8,7 @@
 #include "core/model/reason.h"
 #include "core/model/snapshot.h"
 #include "ctl/pass/pass.h"
+#include "ctl/report/overload.h"
 #include "ctl/shared/cluster_map.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
@@ -22,8 +23,6 @@
 #define UNDER_WAY_MAX 10
 #define CACHE_WAIT_MS 10000 /* for our own writes to come back through the watch */
 #define RAY_WAIT_MS 10000   /* for Ray's replies to show a raylet's new size */
-#define RETRY_MS 5000
-#define REFUSED_RETRY_MS 60000 /* of all Pods of a cluster */
 #define FAILURE_SHOWN_MAX 200
 #define CURE "install the chart with config.inPlaceResize=true, or remove " ANNOTATION_RESIZE
 
@@ -166,13 +165,13 @@ static void failed(struct resized_pod *pod, const struct err *err, int64_t retry
 	cluster->under_way--;
 	if (err->kind == ERR_CONFLICT)
 		return;
-	pod->not_before_ms = now + (retry_after_ms > RETRY_MS ? retry_after_ms : RETRY_MS);
+	pod->not_before_ms = now + overload_retry_ms(err, retry_after_ms);
 	if (err->kind == ERR_DENIED || (of_ray && err->kind == ERR_NOT_FOUND)) {
 		if (!cluster->refused)
 			log_warning("cannot resize Pods", "cluster", cluster->of.key, "pod",
 				    pod->name, "error", err->text, NULL);
 		memory_set_string(&cluster->refused, err->text);
-		cluster->not_before_ms = now + REFUSED_RETRY_MS;
+		cluster->not_before_ms = now + OVERLOAD_REFUSED_MS;
 		return;
 	}
 	log_debug("Pod was not resized", "pod", pod->name, "cluster", cluster->of.key, "error",

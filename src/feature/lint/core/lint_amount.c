@@ -5,6 +5,8 @@
 #define GUESSED_DIGITS_MAX 12
 #define CPUS_MAX (INT64_C(1000) * RESOURCE_UNIT)
 #define BYTES_LEAST ((INT64_C(1) << 20) * RESOURCE_UNIT)
+/* Beside a raylet run its two agents and the log monitor, Python processes that import Ray. */
+#define RAY_BYTES_LEAST (128 * BYTES_LEAST)
 #define DEVICES_MAX (INT64_C(1024) * RESOURCE_UNIT) /* whole devices of one machine */
 
 /* One list of amounts of one container. */
@@ -116,6 +118,21 @@ static void look_for_unit(struct lint_subject *subject, const struct list *list,
 		->severity = is_cpu || !list->limits ? LINT_WARNING : LINT_ERROR;
 }
 
+static void look_for_little(struct lint_subject *subject, const struct list *list,
+			    const struct quantity *quantity)
+{
+	if (!list->limits || list->container > 0 || strcmp(quantity->name, "memory") != 0 ||
+	    !quantity->valid || quantity->amount < BYTES_LEAST ||
+	    quantity->amount >= RAY_BYTES_LEAST)
+		return;
+	lint_report_finding(
+		subject, LINT_RULE_QUANTITY_INVALID, member(subject, list, quantity), "memory: 4Gi",
+		"memory in %s is %.32s, too little for Ray's own processes: the kernel ends "
+		"them (OOMKilled), and no worker joins; write as much as the work needs",
+		list->where, quantity->text)
+		->severity = LINT_WARNING;
+}
+
 void lint_quantity_invalid(struct lint_subject *subject)
 {
 	struct list own = {
@@ -127,6 +144,7 @@ void lint_quantity_invalid(struct lint_subject *subject)
 		look_for_invalid(subject, &own, &own.quantities->at[i]);
 	each_amount(subject, look_for_invalid);
 	each_amount(subject, look_for_unit);
+	each_amount(subject, look_for_little);
 }
 
 static void look_for_part(struct lint_subject *subject, const struct list *list,

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "feature/lint/core/lint.h"
 #include "feature/lint/core/lint_subject.h"
 
 void lint_claim_missing(struct lint_subject *subject)

@@ -100,7 +100,7 @@ static void report_unknown(struct lint_subject *subject, const struct quantity *
 			   const struct device_row *row)
 {
 	const char *ray = row->ray_resource, *fix, *path, *hint = "";
-	long long amount = row->share == DEVICE_MEMORY ? 1 : lint_whole(quantity->amount);
+	long long amount = device_count(row, quantity->amount);
 	if (resources_amount(&subject->capacity.resources, ray, 0) > 0 ||
 	    (strcmp(ray, "GPU") == 0 &&
 	     (lint_declares_gpus(subject) || has_custom_resource(subject))))

@@ -87,6 +87,89 @@ static const char *const node_labels[] = {
 	"topology.kubernetes.io/zone",
 };
 
+/* Labels with few values, which are separated by "|": of kubelets (GOOS and GOARCH), Karpenter, EKS, AKS and GKE. */
+static const struct {
+	const char *keys, *values;
+} label_values[] = {
+	{ "|kubernetes.io/os|beta.kubernetes.io/os|", "linux|windows" },
+	{ "|kubernetes.io/arch|beta.kubernetes.io/arch|",
+	  "amd64|arm64|arm|386|ppc64le|s390x|riscv64|loong64" },
+	{ "|karpenter.sh/capacity-type|", "spot|on-demand|reserved" },
+	{ "|eks.amazonaws.com/capacityType|", "SPOT|ON_DEMAND|CAPACITY_BLOCK" },
+	{ "|kubernetes.azure.com/scalesetpriority|", "spot|regular" },
+	{ "|cloud.google.com/gke-spot|nvidia.com/gpu.present|", "true" },
+};
+
+/* Names that machines and vendors have for an architecture. */
+static const struct {
+	const char *given, *value;
+} other_names[] = { { "x86_64", "amd64" },       { "x86-64", "amd64" },
+		    { "x64", "amd64" },          { "aarch64", "arm64" },
+		    { "armv8", "arm64" },        { "i386", "386" },
+		    { "SPOT", "spot" },          { "spot", "SPOT" },
+		    { "ondemand", "on-demand" }, { "on-demand", "ON_DEMAND" },
+		    { "ON_DEMAND", "on-demand" } };
+
+static bool is_among(const char *word, const char *words)
+{
+	size_t size = strlen(word);
+
+	for (; *words != '\0'; words += strcspn(words, "|"), words += *words == '|')
+		if (strcspn(words, "|") == size && strncmp(words, word, size) == 0)
+			return true;
+	return false;
+}
+
+/* The value that was meant; "": unknown. */
+static const char *meant(const char *given, const char *values, struct arena *arena)
+{
+	struct nearest nearest = nearest_start(given);
+
+	for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++)
+		if (strcmp(other_names[i].given, given) == 0 &&
+		    is_among(other_names[i].value, values))
+			return other_names[i].value;
+	for (const char *word = values; *word != '\0';
+	     word += strcspn(word, "|"), word += *word == '|')
+		nearest_offer(&nearest, arena_strndup(arena, word, strcspn(word, "|")));
+	return nearest.word ? nearest.word : "";
+}
+
+static const char *selector_path(struct lint_subject *subject, const char *key)
+{
+	return lint_path_member(
+		subject->arena,
+		arena_printf(subject->arena, "%s.template.spec.nodeSelector", subject->path), key);
+}
+
+static void look_for_value(struct lint_subject *subject, const struct label *given)
+{
+	const char *key = arena_printf(subject->arena, "|%.253s|", given->key), *value;
+	size_t i = 0, count = sizeof(label_values) / sizeof(label_values[0]);
+
+	while (i < count && !strstr(label_values[i].keys, key))
+		i++;
+	if (i == count)
+		return;
+	if (i == 0 && strcmp(given->value, "windows") == 0) {
+		lint_report_finding(subject, LINT_RULE_GPU_NAME_MISSPELT,
+				    selector_path(subject, given->key),
+				    arena_printf(subject->arena, "%s: linux", given->key),
+				    "%s asks for Nodes with Windows, and KubeRay starts Ray with a "
+				    "shell of Linux: write linux",
+				    subject->title);
+		return;
+	}
+	if (is_among(given->value, label_values[i].values))
+		return;
+	value = meant(given->value, label_values[i].values, subject->arena);
+	lint_report_finding(
+		subject, LINT_RULE_GPU_NAME_MISSPELT, selector_path(subject, given->key),
+		*value == '\0' ? "" : arena_printf(subject->arena, "%s: %s", given->key, value),
+		"no Node has %.64s %.64s, so the Pods of %s fit on none; write one of %s",
+		given->key, given->value, subject->title, label_values[i].values);
+}
+
 static void look_for_label(struct lint_subject *subject, const struct label *given)
 {
 	const size_t count = sizeof(node_labels) / sizeof(node_labels[0]);
@@ -97,11 +180,7 @@ static void look_for_label(struct lint_subject *subject, const struct label *giv
 		if (nearest_distance(given->key, node_labels[i]) <= 1) {
 			lint_report_finding(
 				subject, LINT_RULE_GPU_NAME_MISSPELT,
-				lint_path_member(subject->arena,
-						 arena_printf(subject->arena,
-							      "%s.template.spec.nodeSelector",
-							      subject->path),
-						 given->key),
+				selector_path(subject, given->key),
 				arena_printf(subject->arena, "%s: %s", node_labels[i],
 					     given->value),
 				"%.64s of %s is not a label that clouds give to Nodes, and its Pods fit "
@@ -114,8 +193,10 @@ static void look_for_label(struct lint_subject *subject, const struct label *giv
 /* Limits and requests of the Ray container. Names that the table describes are left out. */
 void lint_gpu_name_misspelt(struct lint_subject *subject)
 {
-	VEC_EACH(const struct label, label, &subject->template->spec.node_selector)
+	VEC_EACH(const struct label, label, &subject->template->spec.node_selector) {
 		look_for_label(subject, label);
+		look_for_value(subject, label);
+	}
 	if (!subject->container)
 		return;
 	for (int l = 0; l < 2; l++) {

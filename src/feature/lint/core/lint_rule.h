@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "core/model/reason.h"
-#include "feature/lint/core/lint.h"
+#include "feature/lint/core/lint_finding.h"
 
 /* X(identifier, severity, name, check, error, what to do)
  * N(identifier, severity, name, error, what to do): rules without a check, for errors that only a decoder can
@@ -66,8 +66,8 @@
 	  "KubeRay 1.7 refuses the object: nothing is created or scaled; an info where a feature gate decides",                                                                    \
 	  "change the field of the message")                                                                                                                                       \
 	X(POD_REFUSED, ERROR, "pod-refused", lint_pod_refused,                                                                                                                     \
-	  "the API server refuses every Pod of the head or group: a request above its limit, an invalid label, name or resource, "                                                 \
-	  "a mount without a volume",                                                                                                                                              \
+	  "the API server or kubelet refuses every Pod of the head or group: a request above its limit, an invalid label or name, "                                                \
+	  "a mount without a volume; a warning or info where Node or Namespace decide",                                                                                            \
 	  "change the field of the message")                                                                                                                                       \
 	N(SERVER_REFUSES, ERROR, "server-refuses",                                                                                                                                 \
 	  "with `--server`: the API server refuses the object, or a Pod as KubeRay would make it (validation, admission, quota, policies); a warning where it could not be asked", \

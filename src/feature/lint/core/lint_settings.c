@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "core/model/autoscaler_problem.h"
+#include "core/model/time_zone.h"
 #include "core/report/overridden.h"
+#include "feature/lint/core/lint.h"
 #include "feature/lint/core/lint_subject.h"
 
 /* Of one list: as many as the API server accepts. */

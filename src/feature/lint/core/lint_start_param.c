@@ -237,6 +237,37 @@ static bool is_port_list(struct arena *arena, const char *text)
 	}
 }
 
+/* `ray start` compares only the size of the object store with the memory of its container (services.py,
+ * determine_plasma_store_config). */
+static void check_memory(struct lint_subject *subject, const char *path)
+{
+	const char *store = labels_value(subject->start_params, "object-store-memory");
+	const char *memory = labels_value(subject->start_params, "memory");
+	const struct quantity *limit =
+		subject->container ? lint_quantity(&subject->container->limits, "memory") : NULL;
+	int64_t amount;
+
+	if (!limit || !limit->valid)
+		return;
+	if (store && !labels_value(subject->start_params, "plasma-directory") &&
+	    start_params_number(store, &amount) && amount > limit->amount)
+		report_option(subject, path, "object-store-memory",
+			      arena_printf(subject->arena,
+					   "%.40s is above the memory limit of the container, "
+					   "%.40s: lower it, or remove it",
+					   store, limit->text));
+	if (memory && start_params_number(memory, &amount) && amount > limit->amount)
+		lint_report_finding(
+			subject, LINT_RULE_RAY_START_PARAM_INVALID,
+			lint_path_member(subject->arena, path, "memory"),
+			arena_printf(subject->arena, "memory: \"%lld\"", lint_whole(limit->amount)),
+			"memory %.40s is above the memory limit of the container, %.40s, "
+			"so Ray starts more work in %s than fits, and the kernel ends it; "
+			"lower it",
+			memory, limit->text, subject->title)
+			->severity = LINT_WARNING;
+}
+
 static void check_options(struct lint_subject *subject, const char *path)
 {
 	const char *directory = labels_value(subject->start_params, "temp-dir");
@@ -246,6 +277,7 @@ static void check_options(struct lint_subject *subject, const char *path)
 
 	check_ports(subject, path);
 	check_words(subject, path);
+	check_memory(subject, path);
 	if (list && !is_port_list(subject->arena, list))
 		report_option(subject, path, "worker-port-list",
 			      arena_printf(subject->arena,

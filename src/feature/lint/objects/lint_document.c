@@ -12,6 +12,7 @@
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/text/yaml.h"
 #include "core/model/claimed.h"
+#include "core/model/time_zone.h"
 #include "feature/lint/core/lint_rule.h"
 #include "feature/lint/objects/lint_domain.h"
 #include "feature/lint/objects/lint_form.h"
@@ -21,8 +22,11 @@
 #include "feature/lint/objects/lint_pool.h"
 #include "feature/lint/objects/lint_refused.h"
 #include "feature/lint/objects/lint_schema.h"
+#include "feature/lint/objects/lint_security.h"
+#include "feature/lint/objects/lint_serve.h"
 #include "feature/lint/objects/lint_shape.h"
 #include "feature/lint/objects/lint_template.h"
+#include "feature/lint/objects/lint_together.h"
 #include "feature/lint/objects/lint_void.h"
 
 /* About 150 bytes of memory each. */
@@ -242,6 +246,29 @@ static void remember(struct work *work, const struct subject *subject,
 	}
 }
 
+/* They are judged when all Namespaces of the files are known. */
+static void check_security(struct work *work, const struct subject *subject,
+			   const struct cJSON *tree, const char *namespace_,
+			   struct lint_findings *findings)
+{
+	struct lint_violations violations;
+
+	lint_security_check(tree, &work->arena, findings, &violations);
+	VEC_EACH(const struct lint_violation, violation, &violations.list) {
+		struct lint_kept_violation kept = { .entry = entry_of(work, subject->object),
+						    .namespace_ = namespace_,
+						    .restricted = violation->restricted };
+
+		kept.entry.finding.path = real_path(work, subject, violation->path);
+		kept.entry.finding.message = violation->what;
+		kept.entry.finding.fix = violation->write;
+		if (!work->live)
+			kept.entry.at = position_find(&work->positions, subject->place,
+						      kept.entry.finding.path);
+		lint_report_remember_violation(work->report, &kept);
+	}
+}
+
 static void check_cluster(struct work *work, const struct subject *subject, struct place spec)
 {
 	AUTO(json_done) struct cJSON *tree = make_cluster(work, subject, spec);
@@ -267,6 +294,8 @@ static void check_cluster(struct work *work, const struct subject *subject, stru
 		lint_refused_cluster(subject->kind, tree, &work->arena, &findings);
 		lint_void_cluster(subject->kind, tree, &work->arena, &findings);
 		lint_template_check(tree, &work->arena, &findings);
+		lint_together_cluster(subject->kind, tree, &work->arena, &findings);
+		check_security(work, subject, tree, cluster.namespace_, &findings);
 		lint_schema_check("RayCluster", tree, &work->arena, &findings);
 		if (!work->again)
 			remember(work, subject, &cluster);
@@ -512,6 +541,7 @@ static void check_refused(struct work *work, const struct subject *subject)
 	whole.spec_path = "spec";
 	lint_refused_object(subject->kind, subject->place.json, &work->arena, &findings);
 	lint_void_object(subject->kind, subject->place.json, &work->arena, &findings);
+	lint_serve_check(subject->kind, subject->place.json, &work->arena, &findings);
 	lint_form_check(lint_found_follow((struct lint_found){ subject->place.json, "" },
 					  "metadata", &work->arena),
 			"metadata", LINT_RULE_FIELD_INVALID, "the object", &work->arena, &findings);
@@ -693,6 +723,17 @@ static void check_document(struct work *work, const struct cJSON *tree)
 	struct place root = place_root(tree);
 	struct place items = place_member(&work->positions, root, "items");
 
+	if (cJSON_IsArray(tree)) {
+		struct place first = place_first(&work->positions, root);
+
+		if (first.json && *text_of(work, first, "kind") != '\0')
+			add_problem(
+				work, "", "",
+				"a list of objects, which kubectl does not read; write it as items of "
+				"kind: List with apiVersion: v1, or each object behind a line ---",
+				position_find(&work->positions, root, ""));
+		return;
+	}
 	if (!cJSON_IsArray(items.json) || !is_list(text_of(work, root, "kind"))) {
 		check_object(work, root);
 		return;
@@ -830,6 +871,64 @@ static void check_groups_of_pools(struct lint_report *report)
 	}
 }
 
+#define ENFORCE "pod-security.kubernetes.io/enforce"
+
+static const struct namespace *namespace_of(const struct lint_report *report, const char *name)
+{
+	return *name != '\0' ? VEC_FIND(&report->namespaces, name, name) : NULL;
+}
+
+/* The message of one in a Namespace of the files, or of the first one of an object whose Namespace is unknown. */
+static const char *violation_text(const struct lint_kept_violation *violation, const char *level,
+				  struct arena *arena)
+{
+	const struct lint_finding *finding = &violation->entry.finding;
+
+	if (level)
+		return arena_printf(arena,
+				    "Pod Security %s forbids %s: %s; namespace %.63s enforces it, "
+				    "and the API server refuses each Pod",
+				    level, finding->message, finding->fix, violation->namespace_);
+	return arena_printf(arena,
+			    "Pod Security baseline forbids %s: %s, if the Namespace has the "
+			    "label " ENFORCE "; the API server then refuses each Pod",
+			    finding->message, finding->fix);
+}
+
+static bool is_of_same(const struct lint_entry *a, const struct lint_entry *b)
+{
+	return a->file_number == b->file_number && a->document == b->document &&
+	       strcmp(a->object, b->object) == 0;
+}
+
+/* Errors where the files have the Namespace; where it is not known, the first one of baseline is a note. */
+static void check_violations(struct lint_report *report)
+{
+	const struct lint_rule *rule = &lint_rules()[LINT_RULE_POD_REFUSED];
+	const struct lint_entry *noted = NULL;
+
+	VEC_EACH(const struct lint_kept_violation, violation, &report->violations) {
+		const struct namespace *namespace = namespace_of(report, violation->namespace_);
+		const char *level = namespace ? labels_value(&namespace->labels, ENFORCE) : NULL;
+		struct lint_entry entry = violation->entry;
+		bool refused = level &&
+			       (strcmp(level, "restricted") == 0 ||
+				(strcmp(level, "baseline") == 0 && !violation->restricted));
+
+		if (!refused && (namespace || violation->restricted ||
+				 (noted && is_of_same(noted, &violation->entry))))
+			continue;
+		if (!refused)
+			noted = &violation->entry;
+		entry.finding.rule = rule->name;
+		entry.finding.severity = refused ? LINT_ERROR : LINT_INFO;
+		entry.finding.message =
+			violation_text(violation, refused ? level : NULL, report->arena);
+		entry.finding.fix = "";
+		lint_report_add(report, &entry);
+	}
+}
+
 /* The device table with the claims of the files, if they have any. Others may exist as well. */
 static const struct device_table *count_claims(struct lint_report *report,
 					       const struct device_table *table)
@@ -851,6 +950,7 @@ void lint_report_finish(struct lint_report *report, const struct lint_context *c
 	counted.devices = count_claims(report, context->devices);
 	lint_report_sort_pools(report);
 	check_groups_of_pools(report);
+	check_violations(report);
 	VEC_EACH(const struct lint_kept_text, kept, &report->texts) {
 		struct work work = { .report = report,
 				     .context = &counted,

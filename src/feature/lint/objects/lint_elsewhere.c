@@ -5,7 +5,7 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/gpu_pool_object.h"
 #include "core/model/field.h"
-#include "feature/lint/objects/lint_schema.h"
+#include "feature/lint/objects/lint_schema_table.h"
 
 /* A name in more lists has no place of its own, as "name" and "path". */
 #define LISTS_MAX 3

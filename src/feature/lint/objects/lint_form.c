@@ -25,6 +25,10 @@ enum test {
 	IS_VALUE,    /* of a label */
 	IS_ENTRY,    /* the name of an entry of a ConfigMap or Secret */
 	IS_DOTLESS,  /* a path without ".." */
+	IS_SEARCH,   /* a domain for searches of DNS */
+	IS_SYSCTL,
+	IS_HEADER,   /* of HTTP */
+	IS_ABSOLUTE, /* a path */
 	IS_RELATIVE, /* such a path without "/" at its beginning */
 	HAS_KEYS,    /* an object with such names */
 	HAS_LABELS,  /* and with values of labels */
@@ -42,6 +46,9 @@ enum test {
 	HAS_ELEMENTS, /* the list `words`, with an element */
 	HAS_FIELD,    /* as fieldPath one of `words`, or a label or annotation */
 	HAS_AMOUNTS,  /* in limits and requests no others than `words` and huge pages */
+	HAS_NO,       /* the member `words` */
+	HAS_BESIDE,   /* the first member of `words` needs the second */
+	HAS_FEW, /* the list that is the first of `words` has at most as many elements as the second says */
 };
 
 /* For the member `name` of an object, or each element of it when it is a list. */
@@ -103,7 +110,6 @@ static const struct form {
 	{ "", "initContainers", HAS_WITH, "lifecycle|restartPolicy|Always" },
 	{ "", "matchExpressions", NEEDS, "values|operator|In|NotIn" },
 	{ "", "seccompProfile|appArmorProfile", NEEDS, "localhostProfile|type|Localhost" },
-	{ "", "spec", NEEDS, "dnsConfig|dnsPolicy|None" },
 	{ "", "securityContext", NOT_BOTH, "privileged|true|allowPrivilegeEscalation|false" },
 	{ "spec", "resourceClaims", HAS_ONE, "resourceClaimName|resourceClaimTemplateName" },
 	{ "env", "name", IS_VARIABLE, "" },
@@ -147,6 +153,48 @@ static const struct form {
 	{ "initContainers|containers", "restartPolicy", IS_WORD, "Always|OnFailure|Never" },
 	{ "spec", "restartPolicy", IS_WORD, "Always|OnFailure|Never" },
 	{ "dnsConfig", "nameservers", IS_ADDRESS, "" },
+	{ "spec", "dnsConfig", HAS_FEW, "nameservers|3" },
+	{ "spec", "dnsConfig", HAS_FEW, "searches|32" },
+	{ "dnsConfig", "searches", IS_SEARCH, "" },
+	{ "dnsConfig", "options", HAS_MEMBER, "name" },
+	{ "sysctls", "name", IS_SYSCTL, "" },
+	{ "", "runAsUser|runAsGroup|fsGroup|supplementalGroups|activeDeadlineSeconds", IS_AT_MOST,
+	  "2147483647" },
+	{ "", "supplementalGroups", IS_AT_LEAST, "0" },
+	{ "", "supplementalGroupsPolicy", IS_WORD, "Merge|Strict" },
+	{ "", "seLinuxChangePolicy", IS_WORD, "MountOption|Recursive" },
+	{ "", "procMount", IS_WORD, "Default|Unmasked" },
+	{ "appArmorProfile", "type", IS_WORD, "RuntimeDefault|Unconfined|Localhost" },
+	{ "", "seccompProfile|appArmorProfile", HAS_WITH, "localhostProfile|type|Localhost" },
+	{ "seccompProfile", "localhostProfile", IS_RELATIVE, "" },
+	{ "ports", "hostPort", IS_AT_LEAST, "0" },
+	{ "ports", "hostPort", IS_AT_MOST, "65535" },
+	{ "volumeMounts", "recursiveReadOnly", IS_WORD, "Disabled|IfPossible|Enabled" },
+	{ "nfs", "path", IS_ABSOLUTE, "" },
+	{ "serviceAccountToken", "expirationSeconds", IS_AT_LEAST, "600" },
+	{ "downwardAPI", "items", HAS_ONE, "fieldRef|resourceFieldRef" },
+	{ "items", "fieldRef", HAS_FIELD,
+	  "metadata.name|metadata.namespace|metadata.uid|metadata.labels|metadata.annotations" },
+	{ "items", "resourceFieldRef", HAS_MEMBER, "containerName" },
+	{ "volumeClaimTemplate", "spec", HAS_ELEMENTS, "accessModes" },
+	{ "spec", "accessModes", IS_WORD,
+	  "ReadWriteOnce|ReadOnlyMany|ReadWriteMany|ReadWriteOncePod" },
+	{ "spec", "volumeMode", IS_WORD, "Filesystem|Block" },
+	{ "envFrom", "prefix", IS_VARIABLE, "" },
+	{ "httpHeaders", "name", IS_HEADER, "" },
+	{ "livenessProbe|startupProbe", "terminationGracePeriodSeconds", IS_AT_LEAST, "1" },
+	{ "", "readinessProbe", HAS_NO, "terminationGracePeriodSeconds" },
+	{ "sleep", "seconds", IS_AT_LEAST, "0" },
+	{ "", "topologySpreadConstraints", HAS_BESIDE, "matchLabelKeys|labelSelector" },
+	{ "", "podAffinityTerm|requiredDuringSchedulingIgnoredDuringExecution", HAS_BESIDE,
+	  "matchLabelKeys|labelSelector" },
+	{ "matchFields", "key", IS_WORD, "metadata.name" },
+	{ "matchExpressions", "values", IS_VALUE, "" },
+	{ "podAffinityTerm|requiredDuringSchedulingIgnoredDuringExecution", "namespaces", IS_LABEL,
+	  "" },
+	{ "readinessGates", "conditionType", IS_KEY, "" },
+	{ "hostAliases", "hostnames", IS_SUBDOMAIN, "" },
+	{ "metadata", "ownerReferences", HAS_MEMBER, "uid" },
 	{ "os", "name", IS_WORD, "linux|windows" },
 	{ "", "spec", NOT_BOTH, "hostUsers|false|hostNetwork|true" },
 	{ "", "spec", NOT_BOTH, "hostUsers|false|hostPID|true" },
@@ -253,6 +301,36 @@ static bool is_dotless(const char *text)
 	return true;
 }
 
+/* Names between dots of lower-case letters, digits, "-" and "_", with none of them but "_" at an end. */
+static bool is_search(const char *text)
+{
+	size_t size = strlen(text);
+
+	if (strcmp(text, ".") == 0)
+		return true;
+	if (size > SUBDOMAIN_BYTES_MAX || strspn(text, LETTERS "_.") < size || strstr(text, "..") ||
+	    text[0] == '.')
+		return false;
+	for (const char *at = text; *at != '\0'; at++)
+		if (*at == '-' && (at == text || at[-1] == '.' || at[1] == '.' || at[1] == '\0'))
+			return false;
+	return true;
+}
+
+/* "net.core.somaxconn", or with "/" for ".". */
+static bool is_sysctl(const char *text)
+{
+	size_t size = strlen(text);
+
+	return size <= SUBDOMAIN_BYTES_MAX && strspn(text, LETTERS "_./") == size &&
+	       !strpbrk(text + size - 1, "-_./") && !strchr("-_./", *text);
+}
+
+static bool is_header(const char *text)
+{
+	return strspn(text, LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == strlen(text);
+}
+
 /* The prefix of a key is a domain. */
 static bool is_key(const char *text)
 {
@@ -294,6 +372,14 @@ static bool is_form(const char *text, enum test test)
 		return is_entry(text);
 	case IS_DOTLESS:
 		return is_dotless(text);
+	case IS_SEARCH:
+		return is_search(text);
+	case IS_SYSCTL:
+		return is_sysctl(text);
+	case IS_HEADER:
+		return is_header(text);
+	case IS_ABSOLUTE:
+		return *text == '/';
 	default:
 		return *text != '/' && is_dotless(text);
 	}
@@ -313,6 +399,10 @@ static void check_text(const struct check *check, const struct json_at *at, cons
 		[IS_ENTRY] = "letters, digits, \"-\", \"_\" or \".\"",
 		[IS_DOTLESS] = "a path without ..",
 		[IS_RELATIVE] = "a relative path without ..",
+		[IS_SEARCH] = "a domain of lower-case letters, digits and \"-\"",
+		[IS_SYSCTL] = "a name like net.core.somaxconn",
+		[IS_HEADER] = "letters, digits and \"-\"",
+		[IS_ABSOLUTE] = "an absolute path",
 	};
 	const char *text = cJSON_GetStringValue(at->json);
 
@@ -498,6 +588,40 @@ static void check_amounts(const struct check *check, const struct json_at *at, c
 	}
 }
 
+static void check_no(const struct check *check, const struct json_at *at, const char *name,
+		     const char *member)
+{
+	struct json_at found = json_member(at, member);
+
+	if (json_is_given(&found))
+		report(check, &found, "",
+		       arena_printf(at->reader->arena, "%s has no %s: remove it", name, member));
+}
+
+static void check_beside(const struct check *check, const struct json_at *at, const char *words)
+{
+	struct arena *arena = at->reader->arena;
+	struct json_at found = json_member(at, word_of(words, 0, arena));
+	struct json_at other = json_member(at, word_of(words, 1, arena));
+
+	if (json_is_given(&found) && !json_is_given(&other))
+		report(check, &found, "",
+		       arena_printf(arena, "%s needs %s: add it, or remove %s", found.name,
+				    other.name, found.name));
+}
+
+static void check_few(const struct check *check, const struct json_at *at, const char *words)
+{
+	struct arena *arena = at->reader->arena;
+	struct json_at list = json_member(at, word_of(words, 0, arena));
+	long most = strtol(word_of(words, 1, arena), NULL, 10);
+
+	if (cJSON_IsArray(list.json) && cJSON_GetArraySize(list.json) > most)
+		report(check, &list, "",
+		       arena_printf(arena, "%s has %d elements, more than %ld: remove the others",
+				    list.name, cJSON_GetArraySize(list.json), most));
+}
+
 static void check_elements(const struct check *check, const struct json_at *at, const char *name,
 			   const char *list)
 {
@@ -587,6 +711,12 @@ static void check_object(const struct check *check, const struct json_at *at, co
 		check_field(check, at, form->words);
 	else if (form->test == HAS_AMOUNTS)
 		check_amounts(check, at, form->words);
+	else if (form->test == HAS_NO)
+		check_no(check, at, name, form->words);
+	else if (form->test == HAS_BESIDE)
+		check_beside(check, at, form->words);
+	else if (form->test == HAS_FEW)
+		check_few(check, at, form->words);
 	else
 		check_choice(check, at, name, form->words, form->test == HAS_ONE);
 }

@@ -125,12 +125,16 @@ static void add_autoscaler(struct cJSON *spec, const struct cJSON *ray, const st
 	append(spec, "containers", autoscaler);
 }
 
-static bool has_volume(const struct cJSON *spec, const char *name)
+/* Whether an element of the list has this member. */
+static bool has(const struct cJSON *object, const char *list, const char *name, const char *text)
 {
-	const struct cJSON *volume;
+	const struct cJSON *one;
 
-	cJSON_ArrayForEach(volume, get(spec, "volumes")) if (strcmp(text_of(volume, "name"),
-								    name) == 0) return true;
+	cJSON_ArrayForEach(one, get(object, list))
+	{
+		if (strcmp(text_of(one, name), text) == 0)
+			return true;
+	}
 	return false;
 }
 
@@ -145,8 +149,9 @@ static void add_containers(struct cJSON *pod, const struct cJSON *cluster, bool 
 		add_wait(spec, ray);
 	else if (scaled)
 		add_autoscaler(spec, ray, options);
-	if (!has_volume(spec, "shared-mem")) {
-		append(spec, "volumes", cJSON_Parse(SHARED_MEMORY));
+	if (!has(ray, "volumeMounts", "mountPath", "/dev/shm")) {
+		if (!has(spec, "volumes", "name", "shared-mem"))
+			append(spec, "volumes", cJSON_Parse(SHARED_MEMORY));
 		append(ray, "volumeMounts", cJSON_Parse(SHARED_MEMORY_MOUNT));
 	}
 	if (scaled && strcmp(text_of(options, "version"), "v2") == 0)

@@ -27,6 +27,12 @@ static const struct field group_texts[] = {
 	FIELD_END,
 };
 
+static const struct field violation_texts[] = {
+	FIELD_PART(struct lint_kept_violation, entry, entry_texts, "entry"),
+	FIELD_TEXT(struct lint_kept_violation, namespace_, "namespace"),
+	FIELD_END,
+};
+
 static const struct field question_texts[] = {
 	FIELD_PART(struct lint_question, entry, entry_texts, "entry"),
 	FIELD_TEXT(struct lint_question, what, "what"),
@@ -117,6 +123,14 @@ void lint_report_remember_group(struct lint_report *report, const struct lint_ke
 	if (report->arena->used_bytes <= LINT_REPORT_BYTES_MAX)
 		VEC_PUSH(report->arena, &report->groups,
 			 *FIELD_COPY(group_texts, group, report->arena));
+}
+
+void lint_report_remember_violation(struct lint_report *report,
+				    const struct lint_kept_violation *violation)
+{
+	if (report->arena->used_bytes <= LINT_REPORT_BYTES_MAX)
+		VEC_PUSH(report->arena, &report->violations,
+			 *FIELD_COPY(violation_texts, violation, report->arena));
 }
 
 void lint_report_remember_pool(struct lint_report *report, const struct gpu_pool *pool)

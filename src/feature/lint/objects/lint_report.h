@@ -52,6 +52,13 @@ struct lint_kept_group {
 	int64_t min_gpus; /* 1/10000, of its minReplicas */
 };
 
+/* A part of a template that a Namespace with Pod Security refuses: baseline, or restricted alone. */
+struct lint_kept_violation {
+	struct lint_entry entry; /* its message has what, its fix what to write */
+	const char *namespace_;
+	bool restricted;
+};
+
 /* An object of a file, or a Pod that KubeRay would make of it, that the API server is asked about by dry-run. */
 struct lint_question {
 	struct lint_entry entry; /* where; its finding has only the path */
@@ -78,6 +85,7 @@ struct lint_report {
 	 * Dynamic Resource Allocation, and the texts that are read again. */
 	VEC(struct lint_known_cluster) clusters;
 	VEC(struct lint_kept_group) groups;
+	VEC(struct lint_kept_violation) violations;
 	VEC(const struct gpu_pool *) pools;
 	VEC(struct namespace) namespaces;
 	VEC(struct lint_domain) domains;
@@ -99,6 +107,8 @@ void lint_report_remember(struct lint_report *report, const struct ray_cluster *
 			  const int64_t *gpus);
 /* Everything is copied; the same limit holds. */
 void lint_report_remember_group(struct lint_report *report, const struct lint_kept_group *group);
+void lint_report_remember_violation(struct lint_report *report,
+				    const struct lint_kept_violation *violation);
 void lint_report_remember_pool(struct lint_report *report, const struct gpu_pool *pool);
 void lint_report_sort_pools(struct lint_report *report);
 /* Everything is copied, and `body` printed; when `asks` is set, and up to LINT_REPORT_BYTES_MAX. */

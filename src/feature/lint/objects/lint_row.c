@@ -1,6 +1,7 @@
 #include "feature/lint/objects/lint_row.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,9 @@ static const struct {
 	  { 0, 0, SPEC, "gcsFaultToleranceOptions storage claimName", IS_NOT, "", "", "" } },
 	{ COLLECTS, { 0, 0, SPEC, "historyServerOptions collectorOptions", IS_GIVEN, "", "", "" } },
 	{ POLICY, { 0, 0, SPEC, "networkPolicy", IS_GIVEN, "", "", "" } },
+	{ OWN_COMMAND,
+	  { 0, 0, OBJECT, "metadata annotations ray.io/overwrite-container-cmd", IS, "true", "",
+	    "" } },
 	{ INCREMENTAL,
 	  { 0, 0, SERVICE, "upgradeStrategy type", IS, "NewClusterWithIncrementalUpgrade", "",
 	    "" } },
@@ -193,6 +197,8 @@ static bool holds(const struct check *check, const struct lint_row *row, struct 
 		return cJSON_IsNumber(at->json) && number <= 0;
 	case IS_ABOVE:
 		return number > strtod(row->value, NULL);
+	case IS_PARTED:
+		return number > 1 && number != floor(number);
 	case SETS_ANY:
 	case SETS:
 		return sets(check, at, row->value);
@@ -308,22 +314,49 @@ static void check_elements(const struct check *check, const struct lint_row *row
 	}
 }
 
+/* The row where its condition holds. */
+static void check_start(const struct check *check, const struct lint_row *row,
+			struct lint_found from)
+{
+	const char *end = strstr(row->path, " ? ");
+	struct lint_row one = *row;
+
+	if (end) {
+		size_t names = strcspn(row->path, "=");
+		struct lint_found at = lint_found_follow(
+			from, arena_strndup(check->arena, row->path, names), check->arena);
+		const char *word = arena_strndup(check->arena, row->path + names + 1,
+						 (size_t)(end - row->path) - names - 1);
+
+		if (strcmp(lint_found_text(at, check->arena), word) != 0)
+			return;
+		one.path = end + 3;
+	}
+	check_from(check, &one, from);
+}
+
 static void check_row(const struct check *check, const struct lint_row *row)
 {
 	struct lint_found from = start_of(check, row->start);
-	struct lint_row one;
+	const struct cJSON *group;
+	size_t i = 0;
 
 	if ((check->facts & row->on) != row->on || (check->facts & row->off))
 		return;
 	if (row->start == ALL)
-		check_from(check, row, start_of(check, HEAD));
+		check_start(check, row, start_of(check, HEAD));
 	if (row->start != GROUPS && row->start != ALL) {
-		check_from(check, row, from);
+		check_start(check, row, from);
 		return;
 	}
-	one = *row;
-	one.path = arena_printf(check->arena, "* %s", row->path);
-	check_elements(check, &one, from);
+	if (!cJSON_IsArray(from.json))
+		return;
+	cJSON_ArrayForEach(group, from.json)
+	{
+		const char *path = arena_printf(check->arena, "%s[%zu]", from.path, i++);
+
+		check_start(check, row, (struct lint_found){ group, path });
+	}
 }
 
 static bool is_below(const char *version, long major, long minor)

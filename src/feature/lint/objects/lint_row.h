@@ -1,6 +1,6 @@
 /* Rules on the JSON of a RayCluster, RayJob, RayService or RayCronJob that are rows of a table: facts about the
  * object that must hold, a place, and a condition on the value there. For fields that no decoder reads. Only for
- * feature/lint/objects/lint_refused.c and lint_void.c. */
+ * feature/lint/objects/lint_refused.c, lint_void.c and lint_together.c. */
 #ifndef FEATURE_LINT_OBJECTS_LINT_ROW_H
 #define FEATURE_LINT_OBJECTS_LINT_ROW_H
 
@@ -44,6 +44,9 @@ enum lint_fact {
 	POLICY = 1 << 30,   /* networkPolicy */
 };
 
+/* Has no room in an enum: the annotation ray.io/overwrite-container-cmd. */
+#define OWN_COMMAND (1U << 31)
+
 /* Where a path begins. A row of the groups is checked for each of them, one of all for the head too. */
 enum lint_start { OBJECT, SPEC, HEAD, GROUPS, ALL, JOB, SERVICE };
 
@@ -55,9 +58,10 @@ enum lint_test {
 	IS_NEGATIVE,
 	IS_POSITIVE,
 	IS_NOT_POSITIVE,
-	IS_ABOVE, /* the number of `value` */
-	SETS,     /* the list of variables has the one of `value`, "NAME" or "NAME=WORD|WORD" */
-	SETS_ANY, /* for each of these variables, "NAME|NAME"; the message begins with its name */
+	IS_ABOVE,  /* the number of `value` */
+	IS_PARTED, /* a number above 1 that is not whole */
+	SETS,      /* the list of variables has the one of `value`, "NAME" or "NAME=WORD|WORD" */
+	SETS_ANY,  /* for each of these variables, "NAME|NAME"; the message begins with its name */
 	LACKS, /* the list of variables has none "NAME", but one "NAME=WORD|WORD" if that follows a blank */
 	CONTAINS,      /* the text has `value` in it */
 	IS_NO_YAML,    /* a text that YAML and JSON have not */
@@ -70,8 +74,9 @@ enum lint_test {
 struct lint_row {
 	unsigned on, off; /* facts that must hold, and that must not */
 	enum lint_start start;
-	const char *
-		path; /* names from the start, separated by blanks; "*" is each element of a list */
+	/* Names from the start, separated by blanks; "*" is each element of a list. "NAMES=WORD ? " before them is a
+	 * condition of the same start: the value at NAMES is WORD. */
+	const char *path;
 	enum lint_test test;
 	const char *value;
 	const char *why;

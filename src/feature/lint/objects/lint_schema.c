@@ -5,6 +5,7 @@
 #include "base/nearest.h"
 #include "codec/text/json.h"
 #include "feature/lint/objects/lint_misplaced.h"
+#include "feature/lint/objects/lint_schema_table.h"
 #include "feature/lint/objects/lint_shape.h"
 
 #define FOUND_MAX 20 /* findings of one object */

@@ -9,39 +9,6 @@
 
 struct cJSON;
 
-enum lint_schema_type {
-	SCHEMA_ANY = 0,
-	SCHEMA_TEXT,
-	SCHEMA_INTEGER,
-	SCHEMA_NUMBER,
-	SCHEMA_BOOLEAN,
-	SCHEMA_SCALAR, /* an integer or a string */
-	SCHEMA_MAP,    /* of strings */
-	SCHEMA_TEXTS,
-	SCHEMA_OBJECT,
-	SCHEMA_LIST, /* of objects */
-	SCHEMA_OBJECT_OF_ANY,
-	SCHEMA_LIST_OF_ANY,
-};
-
-struct lint_schema_field {
-	const char *name;
-	const char *words; /* of a text, separated by "|"; "": any */
-	unsigned short
-		members; /* of an object or of each object of a list: a number of lint_schema_lists */
-	enum lint_schema_type type;
-	bool required;
-};
-
-/* Lists of fields, each with an end without a name; the first field of each list; the list of each kind's spec. */
-extern const struct lint_schema_field lint_schema_fields[];
-extern const unsigned short lint_schema_lists[];
-extern const size_t lint_schema_list_count;
-extern const struct lint_schema_kind {
-	const char *kind;
-	unsigned short members;
-} lint_schema_kinds[];
-
 /* Checks `spec` of an object of this kind, except a RayCluster within it. A place with a finding gets no second one.
  * Wrong values are changed as by lint_shape_check. */
 void lint_schema_check(const char *kind, struct cJSON *object, struct arena *arena,

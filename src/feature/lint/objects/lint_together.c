@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "codec/text/quantity.h"
+#include "core/model/device.h"
+#include "core/model/resources.h"
+#include "feature/lint/objects/lint_row.h"
 
 #define ELEMENTS_MAX 1000 /* that each one is compared with */
 #define ANNOTATIONS_BYTES_MAX ((size_t)256 << 10)
@@ -47,6 +50,7 @@ struct keys {
 static const struct keys pod_keys[] = {
 	{ "resourceClaims", "name", "", "" },
 	{ "topologySpreadConstraints", "topologyKey", "whenUnsatisfiable", "" },
+	{ "securityContext sysctls", "name", "", "" },
 };
 
 static const struct keys container_keys[] = {
@@ -197,6 +201,99 @@ static void check_sum(const struct check *check, struct lint_found spec, const c
 
 /* ---- one container ---- */
 
+static bool is_accelerator(const char *name)
+{
+	return device_find(device_table_builtin(), name);
+}
+
+static bool is_true(const struct check *check, struct lint_found object, const char *names)
+{
+	return strcmp(text_of(check, object, names), "true") == 0;
+}
+
+static void check_mounts(const struct check *check, struct lint_found container)
+{
+	struct lint_found list = follow(check, container, "volumeMounts");
+	struct lint_found one = lint_found_element(list, 0, check->arena);
+	bool privileged = is_true(check, container, "securityContext privileged");
+
+	for (size_t i = 0; one.json && i < ELEMENTS_MAX;
+	     one = lint_found_element(list, ++i, check->arena)) {
+		const char *recursive = text_of(check, one, "recursiveReadOnly");
+
+		if (!privileged &&
+		    strcmp(text_of(check, one, "mountPropagation"), "Bidirectional") == 0)
+			refuse(check, one.path, "mountPropagation: HostToContainer",
+			       "mountPropagation Bidirectional needs a privileged container: write "
+			       "HostToContainer");
+		if ((strcmp(recursive, "Enabled") == 0 || strcmp(recursive, "IfPossible") == 0) &&
+		    !is_true(check, one, "readOnly"))
+			refuse(check, one.path, "readOnly: true",
+			       "recursiveReadOnly needs readOnly: add it");
+	}
+}
+
+static void check_privileges(const struct check *check, struct lint_found container)
+{
+	struct lint_found added = follow(check, container, "securityContext capabilities add");
+	struct lint_found one = lint_found_element(added, 0, check->arena);
+
+	if (strcmp(text_of(check, container, "securityContext allowPrivilegeEscalation"),
+		   "false") != 0)
+		return;
+	for (size_t i = 0; one.json && i < ELEMENTS_MAX;
+	     one = lint_found_element(added, ++i, check->arena))
+		if (strcmp(lint_found_text(one, check->arena), "CAP_SYS_ADMIN") == 0)
+			refuse(check, one.path, "",
+			       "allowPrivilegeEscalation false and the capability CAP_SYS_ADMIN "
+			       "exclude each other: remove one of them");
+}
+
+/* Extended resources, whose names have a domain, are whole numbers, and requests their limits. Those of accelerators are
+ * rules on the decoded Pod. */
+static void check_whole(const struct check *check, struct lint_found container)
+{
+	struct lint_found limits = follow(check, container, "resources limits");
+	struct lint_found requests = follow(check, container, "resources requests");
+	const struct cJSON *one;
+	int64_t request, limit;
+	size_t i = 0;
+
+	cJSON_ArrayForEach(one, limits.json)
+	{
+		const char *name = one->string;
+
+		if (!name || i++ >= ELEMENTS_MAX || !strchr(name, '/') || is_accelerator(name) ||
+		    strstr(name, "kubernetes.io/") ||
+		    !read_amount(limits, name, check->arena, &limit))
+			continue;
+		if (limit % RESOURCE_UNIT != 0)
+			refuse(check, lint_path_member(check->arena, limits.path, name), "",
+			       arena_printf(check->arena, "%.80s is %.32s: write a whole number",
+					    name, text_of(check, limits, name)));
+		else if (read_amount(requests, name, check->arena, &request) && request != limit)
+			refuse(check, lint_path_member(check->arena, requests.path, name), "",
+			       arena_printf(
+				       check->arena,
+				       "%.80s in requests differs from its limit: write the same "
+				       "amount, or leave it out of requests",
+				       name));
+	}
+	i = 0;
+	cJSON_ArrayForEach(one, requests.json)
+	{
+		const char *name = one->string;
+
+		if (name && i++ < ELEMENTS_MAX && strchr(name, '/') && !is_accelerator(name) &&
+		    !strstr(name, "kubernetes.io/") && !is_given(check, limits, name))
+			refuse(check, lint_path_member(check->arena, requests.path, name), "",
+			       arena_printf(check->arena,
+					    "%.80s in requests needs the same limit: write it into "
+					    "limits",
+					    name));
+	}
+}
+
 static void check_container(const struct check *check, struct lint_found one, const char *own,
 			    bool init)
 {
@@ -210,6 +307,9 @@ static void check_container(const struct check *check, struct lint_found one, co
 		check_keys(check, one, &container_keys[i]);
 	/* Those of others are rules on the decoded Pod. */
 	check_amounts(check, one, init);
+	check_mounts(check, one);
+	check_privileges(check, one);
+	check_whole(check, one);
 }
 
 static void check_containers(const struct check *check, struct lint_found spec, const char *name,
@@ -298,6 +398,91 @@ static void check_annotations(const struct check *check, struct lint_found templ
 			       bytes));
 }
 
+#define GRACE_SECONDS 30 /* of a Pod that says none */
+
+/* A hook that sleeps ends before its Pod is killed. */
+static void check_sleep(const struct check *check, struct lint_found spec)
+{
+	struct lint_found list = follow(check, spec, "containers");
+	struct lint_found one = lint_found_element(list, 0, check->arena);
+	struct lint_found grace = follow(check, spec, "terminationGracePeriodSeconds");
+	double most = cJSON_IsNumber(grace.json) ? grace.json->valuedouble : GRACE_SECONDS;
+
+	for (size_t i = 0; one.json && i < ELEMENTS_MAX;
+	     one = lint_found_element(list, ++i, check->arena)) {
+		struct lint_found at = follow(check, one, "lifecycle preStop sleep seconds");
+
+		if (cJSON_IsNumber(at.json) && at.json->valuedouble > most)
+			refuse(check, at.path, "",
+			       arena_printf(
+				       check->arena,
+				       "the hook sleeps for longer than terminationGracePeriodSeconds, "
+				       "%.0f: raise that, or lower seconds",
+				       most));
+	}
+}
+
+/* Claims for a volume of the Pod's own have an amount. */
+static void check_volumes(const struct check *check, struct lint_found spec)
+{
+	struct lint_found list = follow(check, spec, "volumes");
+	struct lint_found one = lint_found_element(list, 0, check->arena);
+
+	for (size_t i = 0; one.json && i < ELEMENTS_MAX;
+	     one = lint_found_element(list, ++i, check->arena)) {
+		struct lint_found claim = follow(check, one, "ephemeral volumeClaimTemplate spec");
+
+		if (cJSON_IsObject(claim.json) &&
+		    !is_given(check, claim, "resources requests storage"))
+			refuse(check, claim.path, "resources: {requests: {storage: 10Gi}}",
+			       "the claim has no resources.requests.storage: add it");
+	}
+}
+
+#define EACH "; the API server refuses each Pod"
+#define NEVER "template spec restartPolicy=Never ? "
+#define RESTARTS "template spec containers * resizePolicy * restartPolicy"
+#define NOT_RESTARTED                                                                              \
+	"with restartPolicy Never, which KubeRay writes for version v2, the resizePolicy must be " \
+	"NotRequired" EACH
+
+static const struct lint_row template_rows[] = {
+	{ 0, 0, ALL, "template spec os name=linux ? template spec securityContext windowsOptions",
+	  IS_GIVEN, "", "a Pod of Linux has no windowsOptions: remove it" EACH, "" },
+	{ 0, 0, ALL,
+	  "template spec os name=linux ? template spec containers * securityContext windowsOptions",
+	  IS_GIVEN, "", "a Pod of Linux has no windowsOptions: remove it" EACH, "" },
+	{ 0, 0, ALL, "template spec os name", IS, "windows",
+	  "KubeRay starts Ray with a shell of Linux, and no Node with Windows runs it: write linux",
+	  "name: linux" },
+	{ 0, 0, ALL, "template spec dnsPolicy=None ? template spec dnsConfig nameservers 0",
+	  IS_MISSING, "", "dnsPolicy None needs nameservers in dnsConfig: add one" EACH,
+	  "nameservers: [10.96.0.10]" },
+	{ AUTOSCALED | V2, 0, ALL, RESTARTS, IS, "RestartContainer", NOT_RESTARTED,
+	  "restartPolicy: NotRequired" },
+	{ 0, AUTOSCALED | V2, ALL, NEVER RESTARTS, IS, "RestartContainer", NOT_RESTARTED,
+	  "restartPolicy: NotRequired" },
+	{ 0, 0, ALL,
+	  "template spec hostUsers= ? template spec containers * securityContext procMount", IS,
+	  "Unmasked", "procMount Unmasked needs hostUsers false: write Default" EACH,
+	  "procMount: Default" },
+	{ 0, 0, ALL, "template spec resources claims 0", IS_GIVEN, "",
+	  "resources of a whole Pod have no claims: write them into resources of the container" EACH,
+	  "" },
+	{ 0, 0, ALL, "template spec priority", IS_NOT, "0",
+	  "priority is written by the API server: remove it, or write priorityClassName" EACH,
+	  "priorityClassName: NAME" },
+};
+
+void lint_together_cluster(const char *kind, const struct cJSON *cluster, struct arena *arena,
+			   struct lint_findings *findings)
+{
+	static const struct lint_rows rows = { LINT_RULE_POD_REFUSED, false, false, template_rows,
+					       sizeof(template_rows) / sizeof(template_rows[0]) };
+
+	lint_row_check(&rows, kind, cluster, lint_row_facts(kind, cluster, arena), arena, findings);
+}
+
 static void check_members(const struct check *check, struct lint_found spec)
 {
 	if (is_given(check, spec, "ephemeralContainers"))
@@ -309,6 +494,8 @@ static void check_members(const struct check *check, struct lint_found spec)
 	if (is_given(check, spec, "nodeName") && is_given(check, spec, "schedulingGates 0"))
 		refuse(check, follow(check, spec, "nodeName").path, "",
 		       "nodeName and schedulingGates exclude each other: remove one of them");
+	check_sleep(check, spec);
+	check_volumes(check, spec);
 }
 
 void lint_together_check(struct lint_found template, const char *own, struct arena *arena,

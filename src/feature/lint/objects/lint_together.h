@@ -6,6 +6,11 @@
 #include "feature/lint/core/lint_rule.h"
 #include "feature/lint/objects/lint_found.h"
 
+struct cJSON;
+
+/* Rows on the templates of a RayCluster, as the functions of feature/lint/objects/lint_refused.h. */
+void lint_together_cluster(const char *kind, const struct cJSON *cluster, struct arena *arena,
+			   struct lint_findings *findings);
 /* `own`: the name of the container that KubeRay adds to the Pods, "" for none. */
 void lint_together_check(struct lint_found template, const char *own, struct arena *arena,
 			 struct lint_findings *findings);

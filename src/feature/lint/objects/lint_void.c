@@ -7,6 +7,8 @@
 #define NO_SUBMISSION                                                                              \
 	"has no effect in InteractiveMode, where you submit the job yourself: remove it"
 
+#define WRITTEN_ANYWAY "the label has no effect, because KubeRay writes its own value: remove it"
+
 static const struct lint_row cluster_voids[] = {
 	{ AUTOSCALED | PARKED, 0, SPEC, "autoscalerOptions envFrom 0", IS_GIVEN, "",
 	  "envFrom has no effect, as the container autoscaler sleeps: remove it", "" },
@@ -17,6 +19,20 @@ static const struct lint_row cluster_voids[] = {
 	{ 0, 0, ALL, "template spec containers * restartPolicy", IS, "Always|Never|OnFailure",
 	  "before Kubernetes 1.35 containers have no restartPolicy, and the API server refuses or "
 	  "drops it: remove it, or write it into spec of the Pod",
+	  "" },
+	{ 0, 0, OBJECT, "metadata annotations ray.io/ft-enabled", IS_NOT,
+	  "true|True|TRUE|false|False|FALSE", "ray.io/ft-enabled counts as false: write \"true\"",
+	  "ray.io/ft-enabled: \"true\"" },
+	{ FT_OPTIONS, ROCKSDB, SPEC, "gcsFaultToleranceOptions redisAddress", IS_MISSING, "",
+	  "gcsFaultToleranceOptions has no redisAddress, so Ray keeps nothing: add it",
+	  "redisAddress: redis:6379" },
+	{ 0, 0, HEAD, "rayStartParams dashboard-host", IS, "127.0.0.1|localhost",
+	  "with this dashboard-host the Service of the dashboard has no effect, and no job can be "
+	  "submitted to it: write 0.0.0.0, or remove it",
+	  "dashboard-host: 0.0.0.0" },
+	{ 0, 0, ALL, "template metadata labels ray.io/cluster", IS_GIVEN, "", WRITTEN_ANYWAY, "" },
+	{ 0, 0, ALL, "template metadata labels ray.io/group", IS_GIVEN, "", WRITTEN_ANYWAY, "" },
+	{ 0, 0, ALL, "template metadata labels ray.io/node-type", IS_GIVEN, "", WRITTEN_ANYWAY,
 	  "" },
 	{ 0, 0, OBJECT, "metadata annotations ray.io/overwrite-container-cmd", IS_NOT, "true",
 	  "ray.io/overwrite-container-cmd has no effect: write \"true\", or remove it",
@@ -33,6 +49,9 @@ static const struct lint_row object_voids[] = {
 	  "submissionMode: K8sJobMode" },
 	{ 0, 0, JOB, "entrypointResources", IS_NO_YAML, "",
 	  "entrypointResources is not JSON: write an object of numbers",
+	  "entrypointResources: '{\"Custom\": 1}'" },
+	{ 0, 0, JOB, "entrypointResources", IS_NO_MAP, "",
+	  "entrypointResources is not an object: write one of numbers",
 	  "entrypointResources: '{\"Custom\": 1}'" },
 	{ 0, 0, SERVICE, "serveConfigV2", IS_MISSING, "",
 	  "the RayService has no serveConfigV2, so it serves nothing: add the applications", "" },
@@ -56,7 +75,6 @@ static const struct lint_row object_voids[] = {
 	{ INTERACTIVE, 0, JOB, "submitterConfig", IS_GIVEN, "", "submitterConfig " NO_SUBMITTER,
 	  "" },
 	{ INTERACTIVE, 0, JOB, "entrypoint", IS_NOT, "", "entrypoint " NO_SUBMISSION, "" },
-	{ INTERACTIVE, 0, JOB, "runtimeEnvYAML", IS_NOT, "", "runtimeEnvYAML " NO_SUBMISSION, "" },
 };
 
 /* An hour of a drained worker costs as much as one of work. */
@@ -67,11 +85,18 @@ static const struct lint_row grace_rows[] = {
 	  "terminationGracePeriodSeconds: 120" },
 };
 
+#define STARTS_RAY                                                                                        \
+	"KubeRay runs `ray start` itself after this command, which does not end or starts a second one: " \
+	"remove it, or write the annotation ray.io/overwrite-container-cmd: \"true\""
 #define ENDLESS "sleep|/bin/sleep|/usr/bin/sleep|tail"
 /* KubeRay runs `ray start` after the container's own command. */
 static const struct lint_row start_rows[] = {
 	{ 0, 0, ALL, "template spec containers 0 command 0", IS, ENDLESS,
 	  "the command does not end, so `ray start` never runs after it: remove the command", "" },
+	{ 0, OWN_COMMAND, ALL, "template spec containers 0 command *", CONTAINS, "ray start",
+	  STARTS_RAY, "" },
+	{ 0, OWN_COMMAND, ALL, "template spec containers 0 args *", CONTAINS, "ray start",
+	  STARTS_RAY, "" },
 	{ 0, 0, ALL, "template spec containers 0 args 0", IS, ENDLESS,
 	  "the command does not end, so `ray start` never runs after it: remove args", "" },
 };
@@ -82,8 +107,33 @@ static const struct lint_row field_rows[] = {
 	  "serviceType must be one of ClusterIP, NodePort, LoadBalancer; the API server refuses the "
 	  "Service of the head",
 	  "" },
+	{ 0, 0, HEAD, "headService spec type", IS_NOT,
+	  "ClusterIP|NodePort|LoadBalancer|ExternalName|",
+	  "type must be one of ClusterIP, NodePort, LoadBalancer; the API server refuses the "
+	  "Service of the head",
+	  "" },
+	{ 0, 0, SPEC, "gcsFaultToleranceOptions redisAddress", CONTAINS, "http",
+	  "redisAddress must be like redis:6379 or rediss://redis:6379; the head does not start",
+	  "" },
 	{ 0, 0, GROUPS, "numOfHosts", IS_NOT_POSITIVE, "",
 	  "numOfHosts must be at least 1; the group gets no Pod", "numOfHosts: 1" },
+};
+
+static const struct lint_row job_rows[] = {
+	{ 0, 0, JOB, "entrypointNumCpus", IS_NEGATIVE, "",
+	  "entrypointNumCpus is negative: write 0 or more", "" },
+	{ 0, 0, JOB, "entrypointNumGpus", IS_NEGATIVE, "",
+	  "entrypointNumGpus is negative: write 0 or more", "" },
+	{ 0, 0, JOB, "entrypointNumGpus", IS_PARTED, "",
+	  "entrypointNumGpus above 1 must be a whole number; Ray refuses the job", "" },
+	{ 0, HTTP | INTERACTIVE | SIDECAR, JOB, "submitterPodTemplate spec restartPolicy", IS,
+	  "Always",
+	  "restartPolicy must be Never or OnFailure; the API server refuses the submitter's Job",
+	  "restartPolicy: Never" },
+	{ SUBMITS, HTTP | INTERACTIVE | SIDECAR, JOB, "submitterPodTemplate spec containers 0",
+	  IS_MISSING, "",
+	  "submitterPodTemplate has no container; the API server refuses the submitter's Job: add one",
+	  "" },
 };
 
 static const struct lint_row version_rows[] = {
@@ -113,6 +163,7 @@ void lint_void_object(const char *kind, const struct cJSON *object, struct arena
 	static const struct lint_rows tables[] = {
 		ROWS(LINT_RULE_API_VERSION_OLD, version_rows),
 		ROWS(LINT_RULE_SETTING_WITHOUT_EFFECT, object_voids),
+		ROWS(LINT_RULE_FIELD_INVALID, job_rows),
 	};
 
 	check_all(tables, sizeof(tables) / sizeof(tables[0]), kind, object, arena, findings);

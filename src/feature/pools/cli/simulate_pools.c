@@ -119,7 +119,9 @@ static int record(struct connection *connection, const struct ray_cluster *clust
 		ARRAY_EACH(const struct worker_group, group, cluster->groups, cluster->group_count)
 			draws |= pool_match_spec(&one, 1, &group->template.spec, NULL, &arena) == 0;
 		if (draws && !any)
-			buf_add_string(yaml, "# other RayClusters of a GPUPool are not recorded\n");
+			buf_add_string(
+				yaml,
+				"# record the other RayClusters of a GPUPool, and append their files\n");
 		pool->resource_version = "";
 		pool->generation = 0;
 		if (draws && pool->problems.count == 0 &&

@@ -5,7 +5,7 @@
 #ifndef FEATURE_POOLS_CORE_POOL_ALLOCATION_H
 #define FEATURE_POOLS_CORE_POOL_ALLOCATION_H
 
-#include "feature/pools/core/pool_places.h"
+#include "feature/pools/core/pool_input.h"
 
 /* The pool of the flags --max-gpus-total and --max-gpus-per-namespace: all groups that no GPUPool
  * matches, a queue for each namespace, and nothing is released. Its name is POOL_OF_FLAGS. */
@@ -16,39 +16,6 @@ struct pool_of_flags {
 
 /* Amounts in 1/10000 GPU; 0: the flag is not set. Zeros both: no such pool. */
 void pool_of_flags_init(struct pool_of_flags *pool, int64_t total, int64_t per_namespace);
-
-/* The reservations of one pool, from one allocation to the next. Zero: none yet. A reservation that gave its
- * unit nothing is followed by as long a time without one, and by twice as long after each further one. */
-struct pool_past {
-	time_ms reserved_since; /* 0: there is no reservation */
-	time_ms reserve_again;  /* no reservation before it */
-	int failures;           /* in a row, that took reserve.atMostSeconds */
-	uint64_t pool;          /* the caller's: of its name */
-	size_t turn;            /* of the first pool: where units of several pools are tried next */
-};
-
-struct pool_input {
-	const struct gpu_pool *const *pools; /* by name, that of the flags last */
-	const int64_t *capacities;           /* of each; as found where the pool does not say */
-	/* Why the pool grants and releases nothing at present; NULL: it does. */
-	const char *const *held;
-	bool settling; /* by `held` for a moment after the start: the condition Ready stays as it is */
-	/* The first queue that selects no namespace, by pool; NULL: each does. The list may be NULL. */
-	const char *const *empty_queues;
-	size_t pool_count;
-	int64_t per_namespace;                    /* of the pool of the flags */
-	const struct pool_member *const *members; /* sorted by key */
-	/* Parallel to members; &pool_asks_unknown: nothing is known of it since the start. */
-	const struct pool_asks *const *asks;
-	size_t member_count;
-	/* Labels of the members' namespaces, parallel to members; an unknown namespace has none. */
-	const struct labels *namespace_labels;
-	/* Of these pools, with all Pods; NULL: not known, amounts alone decide. */
-	const struct pool_free *free;
-	const struct device_table *devices; /* of free */
-	const struct pool_past *pasts;      /* by pool, of the last allocation; NULL: none */
-	time_ms now;
-};
 
 /* Of one member: what its decisions may do. Without texts, which pool_terms_make adds. */
 struct pool_share {

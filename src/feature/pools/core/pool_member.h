@@ -8,7 +8,7 @@
 #include "core/capacity/gpu_count.h"
 #include "core/model/field.h"
 #include "core/model/plan.h"
-#include "core/share/share.h"
+#include "core/share/share_pool.h"
 #include "feature/pools/core/pool_asks.h"
 #include "feature/pools/core/pool_free.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "core/nodes/node_fit.h"
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
@@ -12,14 +12,6 @@
 #define UNLIMITED (INT64_MAX / 2)
 
 enum when { NOW = 0, SOON, WHENS };
-
-/* Texts with their indices. */
-struct names {
-	const char **at;
-	size_t count;
-	size_t *slots; /* index + 1 */
-	size_t mask;
-};
 
 struct place_node {
 	const struct node *node;
@@ -55,41 +47,15 @@ struct places {
 	struct arena *arena;
 	struct place_node *nodes; /* by name */
 	size_t node_count, leaves;
-	size_t *own;                 /* by Node of the free amounts: index here, or NO_NODE */
-	struct names shapes, claims; /* claims: "namespace/name" that Pods on Nodes have */
-	const struct pod **first;    /* by claim: the Pod that counts its devices */
-	struct place_spec *specs;    /* by shape */
-	struct place_spec ***spec;   /* by cluster and group; NULL: not asked for yet */
-	int64_t spare[WHENS];        /* GPUs that are on no Node yet */
+	size_t *own;               /* by Node of the free amounts: index here, or NO_NODE */
+	struct map shapes;         /* to struct place_spec */
+	struct map claims;         /* "namespace/name" to the first Pod, which counts its devices */
+	struct place_spec ***spec; /* by cluster and group; NULL: not asked for yet */
+	int64_t spare[WHENS];      /* GPUs that are on no Node yet */
 	VEC(struct step) log;
 	size_t *changed; /* the last changes of Nodes, as many as leaves */
 	size_t change_count;
 };
-
-/* ---- names ---- */
-
-static void names_init(struct names *names, size_t most, struct arena *arena)
-{
-	names->mask = 1;
-	while (names->mask < 2 * most)
-		names->mask *= 2;
-	names->slots = arena_array(arena, names->mask--, sizeof(*names->slots));
-	names->at = arena_array(arena, most, sizeof(*names->at));
-}
-
-/* The index of the name, which is added if it is new. */
-static size_t names_add(struct names *names, const char *name)
-{
-	uint64_t hash = hash_text(name);
-	size_t slot = (hash ^ hash >> 32) & names->mask;
-
-	for (; names->slots[slot] > 0; slot = (slot + 1) & names->mask)
-		if (strcmp(names->at[names->slots[slot] - 1], name) == 0)
-			return names->slots[slot] - 1;
-	names->at[names->count] = name;
-	names->slots[slot] = ++names->count;
-	return names->count - 1;
-}
 
 /* ---- changes ---- */
 
@@ -230,15 +196,14 @@ static void add_amounts(const struct places *places, struct resources *request,
 }
 
 /* The first Pod on a Node with the claim has its devices. */
-static bool is_first(const struct places *places, struct names *claims, const struct pod *pod,
-		     const char *claim)
+static bool is_first(struct places *places, const struct pod *pod, const char *claim)
 {
-	size_t index =
-		names_add(claims, arena_printf(places->arena, "%s/%s", pod->namespace_, claim));
+	const char *key = arena_printf(places->arena, "%s/%s", pod->namespace_, claim);
+	const struct pod *first = map_get(&places->claims, key);
 
-	if (!places->first[index])
-		places->first[index] = pod;
-	return places->first[index] == pod;
+	if (!first)
+		map_set(&places->claims, key, (void *)(uintptr_t)pod);
+	return !first || first == pod;
 }
 
 /* With claimed devices, as Nodes have those of their ResourceSlices. pod: of a RayCluster, because those of
@@ -258,7 +223,7 @@ static struct resources request_of(struct places *places, const char *namespace_
 	if (!pod)
 		return request;
 	for (size_t i = 0; i < claims->shared_count; i++)
-		if (is_first(places, &places->claims, pod, claims->shared[i].claim))
+		if (is_first(places, pod, claims->shared[i].claim))
 			add_amounts(places, &request, &claims->shared[i].charge);
 	return request;
 }
@@ -291,12 +256,7 @@ static const int64_t *pod_amounts(struct places *places, const struct pod *pod)
 static void add_claimers(struct places *places)
 {
 	const struct map *claimers = &places->input->free->claimers;
-	size_t most = 0;
 
-	for (size_t i = 0; i < claimers->count; i++)
-		most += ((const struct pod *)claimers->entries[i].value)->spec.claim_count;
-	names_init(&places->claims, most, places->arena);
-	places->first = arena_array(places->arena, most, sizeof(struct pod *));
 	for (size_t i = 0; i < claimers->count; i++) {
 		const struct pod *pod = claimers->entries[i].value;
 		size_t node = places->own[pool_free_node_of(places->input->free, pod)];
@@ -325,27 +285,17 @@ static struct place_spec *spec_of(struct places *places, size_t cluster, size_t 
 			arena_array(places->arena, member->group_count, sizeof(*rows));
 	if (rows[index])
 		return rows[index];
-	spec = rows[index] = &places->specs[names_add(&places->shapes, group->shape)];
-	if (spec->demand.spec)
+	spec = rows[index] = map_get(&places->shapes, group->shape);
+	if (spec)
 		return spec;
+	spec = rows[index] = ARENA_NEW(places->arena, struct place_spec);
+	map_set(&places->shapes, group->shape, spec);
 	spec->gpus = group->replica_gpus / group->hosts;
 	node_demand_init(&spec->demand, group->spec, true, places->input->devices, places->arena);
 	request = request_of(places, member->namespace_, group->spec, NULL);
 	spec->named = is_named(places, &request);
 	spec->amounts = pool_free_amounts(places->input->free, &request, places->arena);
 	return spec;
-}
-
-static void start_shapes(struct places *places)
-{
-	const struct pool_places_input *input = places->input;
-	size_t most = 0;
-
-	for (size_t c = 0; c < input->cluster_count; c++)
-		most += input->members[c]->group_count;
-	names_init(&places->shapes, most, places->arena);
-	places->specs = arena_array(places->arena, most, sizeof(*places->specs));
-	places->spec = arena_array(places->arena, input->cluster_count, sizeof(*places->spec));
 }
 
 /* ---- Pods ---- */
@@ -517,10 +467,13 @@ static int64_t beside(const struct places *places, size_t worker)
 const struct share_places *pool_places_make(const struct pool_places_input *input,
 					    struct arena *arena)
 {
-	struct places *places = ARENA_PUT(arena, (struct places){ .input = input, .arena = arena });
+	struct places *places = ARENA_PUT(arena, (struct places){ .input = input,
+								  .arena = arena,
+								  .shapes = MAP_IN(arena),
+								  .claims = MAP_IN(arena) });
 
 	places->hooks = (struct share_places){ places, take, leave, mark, rollback };
-	start_shapes(places);
+	places->spec = arena_array(arena, input->cluster_count, sizeof(*places->spec));
 	make_nodes(places);
 	add_claimers(places);
 	place_workers(places);

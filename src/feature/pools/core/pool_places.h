@@ -13,7 +13,7 @@
 #ifndef FEATURE_POOLS_CORE_POOL_PLACES_H
 #define FEATURE_POOLS_CORE_POOL_PLACES_H
 
-#include "core/share/share.h"
+#include "core/share/share_pool.h"
 #include "feature/pools/core/pool_member.h"
 
 /* One pool as core/share sees it, with what its clusters, units and workers are. */

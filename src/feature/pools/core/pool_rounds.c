@@ -14,6 +14,7 @@
 
 #include "base/int64.h"
 #include "base/sort.h"
+#include "core/share/share.h"
 #include "feature/pools/core/pool_table.h"
 
 #define TRIES_MAX 8

@@ -3,8 +3,7 @@
 #ifndef FEATURE_POOLS_CORE_POOL_TABLE_H
 #define FEATURE_POOLS_CORE_POOL_TABLE_H
 
-#include "feature/pools/core/pool_allocation.h"
-#include "feature/pools/core/pool_places.h"
+#include "feature/pools/core/pool_input.h"
 
 #define QUEUE_STATUS struct gpu_pool_queue_status
 

@@ -8,6 +8,7 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/event_json.h"
 #include "codec/schema/document_head.h"
+#include "ctl/report/overload.h"
 #include "ctl/shared/leader.h"
 #include "feature/pools/codec/gpu_pool_json.h"
 #include "kube/kube_client.h"
@@ -16,7 +17,6 @@
 #include "net/loop.h"
 
 #define PLURAL "gpupools"
-#define RETRY_MS 10000
 #define MESSAGE "cannot write the status of the GPUPool"
 #define HELD "the GPUPool grants nothing: every RayCluster that draws from it waits"
 
@@ -88,7 +88,7 @@ static void written(void *context, const struct kube_answer *answer, const struc
 
 	entry->call = NULL;
 	if (err && err->kind != ERR_CONFLICT) {
-		after_ms = answer->retry_after_ms > RETRY_MS ? answer->retry_after_ms : RETRY_MS;
+		after_ms = overload_retry_ms(err, answer->retry_after_ms);
 		log_repeat_error(&entry->trouble, MESSAGE, entry->name, err->text);
 	} else if (!err) {
 		log_repeat_end(&entry->trouble, MESSAGE, entry->name);

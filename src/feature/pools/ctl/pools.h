@@ -1,8 +1,8 @@
-/* GPUs shared between RayClusters, in the controller: keeps what each RayCluster holds and asks for,
- * shares the pools again when one of these changes (feature/pools/core/pool_allocation), and wakes the
- * RayClusters whose terms have changed. An ask is answered at once, a change of what is held within 0.1 s,
- * or 1 s while nothing waits; all allocations take at most a tenth of a processor. Patches in flight count
- * as held until the caches show them. Also the quotas of --max-gpus-total and
+/* GPUs shared between RayClusters, in the controller: reads the caches into the ledger of the pools
+ * (feature/pools/core/pool_ledger), shares the pools again when something in it changes, and wakes the
+ * RayClusters whose terms have changed. An ask is answered when the decision that has it is reported, a change
+ * of what is held within 0.1 s, or 1 s while nothing waits; all allocations take at most a tenth of a
+ * processor. Terms are those of the last allocation. Also the quotas of --max-gpus-total and
  * --max-gpus-per-namespace. State that a restart loses: patches in flight (nothing is added for
  * settle_ms after the start), and, of asks younger than the last write of the pool's status, since when
  * they wait. The deadlines of drains are read from Ray. */

@@ -104,6 +104,7 @@ const struct gpu_pool *sharing_policy_pool(const struct gpu_pool *pool, enum sim
 	struct gpu_pool *ret = ARENA_NEW(arena, struct gpu_pool);
 
 	*ret = *pool;
+	ret->status = NULL; /* of another time */
 	if (policy == SIM_POLICY_FIRST_COME)
 		make_first_come(ret);
 	else if (policy == SIM_POLICY_STATIC)

@@ -3,7 +3,7 @@
 #define FEATURE_POOLS_SIM_SHARING_POLICY_H
 
 #include "feature/pools/core/gpu_pool.h"
-#include "sim/simulate.h"
+#include "sim/input.h"
 
 /* Decisions know of the pools. */
 bool sharing_policy_limits(enum sim_policy policy);

@@ -22,8 +22,6 @@
 #define FLEET_SHARE 10 /* of --kube-api-qps */
 #define UNDER_WAY_MAX 10
 #define CACHE_WAIT_MS 10000 /* for our own write to come back through the watch */
-#define RETRY_MS 15000
-#define REFUSED_RETRY_MS 60000 /* of all Pods of a cluster */
 #define LEAST_WAIT_MS 50
 #define DENIED "Pods in use cannot be protected"
 #define CURE                                                                                       \
@@ -173,7 +171,7 @@ static void keep_denied(struct guarded_pod *pod, const struct err *err)
 
 	memory_set_string(&cluster->denied, err->text);
 	cluster->denied_removal = pod->removal;
-	cluster->not_before_ms = now_ms(protector) + REFUSED_RETRY_MS;
+	cluster->not_before_ms = now_ms(protector) + OVERLOAD_REFUSED_MS;
 	if (!protector->denied)
 		log_warning("cannot protect Pods in use", "cluster", cluster->of.key, "error",
 			    err->text, "fix", CURE, NULL);
@@ -190,7 +188,6 @@ static void drop_sent(struct guarded_pod *pod)
 static void failed(struct guarded_pod *pod, const struct err *err, int64_t retry_after_ms)
 {
 	struct protector *protector = pod->protector;
-	int64_t wait_ms = retry_after_ms > RETRY_MS ? retry_after_ms : RETRY_MS;
 
 	memory_set_string(&pod->sent_version, NULL);
 	switch (err->kind) {
@@ -202,7 +199,7 @@ static void failed(struct guarded_pod *pod, const struct err *err, int64_t retry
 		keep_denied(pod, err);
 		return;
 	default:
-		pod->not_before_ms = now_ms(protector) + wait_ms;
+		pod->not_before_ms = now_ms(protector) + overload_retry_ms(err, retry_after_ms);
 		log_debug("Pod was not changed", "pod", pod->name, "cluster", pod->cluster->of.key,
 			  "error", err->text, NULL);
 	}

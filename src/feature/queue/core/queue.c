@@ -5,9 +5,11 @@
 #include "base/check.h"
 #include "base/int64.h"
 #include "base/text.h"
+#include "core/decide/capacity_check.h"
 #include "core/decide/patch.h"
 #include "core/decide/progress.h"
 #include "core/model/reason.h"
+#include "core/nodes/node_sample.h"
 
 #define MESSAGE_MAX 400
 /* A gate this young may be lifted at once: a queue admits in a moment. */
@@ -54,16 +56,6 @@ static const struct condition *scheduled_of(const struct pod *pod)
 	return condition_find(pod->conditions, pod->condition_count, "PodScheduled");
 }
 
-/* "": kube-scheduler places the Pod alone, as it does one that was not decoded. */
-static const char *gang_of(const struct pod *pod)
-{
-	const char *group = pod->spec.pod_group, *workload = pod->spec.workload;
-
-	if (group && *group != '\0')
-		return group;
-	return workload ? workload : "";
-}
-
 static bool holds(const struct owner *owner, const struct pod *pod, const struct worker_health *own)
 {
 	const struct strings *gates = &pod->spec.scheduling_gates;
@@ -76,8 +68,9 @@ static bool holds(const struct owner *owner, const struct pod *pod, const struct
 	case SIGN_EVENT:
 		return own->refusal && strcmp(own->refusal->reason, owner->word) == 0;
 	case SIGN_GROUP: /* what fits no Node is known by itself */
-		return gang_of(pod)[0] != '\0' && (own->obstacle == OBSTACLE_WAITING ||
-						   own->obstacle == OBSTACLE_NODE_TIMEOUT);
+		return node_sample_gang(&pod->spec)[0] != '\0' &&
+		       (own->obstacle == OBSTACLE_WAITING ||
+			own->obstacle == OBSTACLE_NODE_TIMEOUT);
 	case SIGN_CONDITION:
 		break;
 	}
@@ -217,17 +210,21 @@ struct step {
 	struct health *health;
 	time_ms gang_since; /* the last change of the step of kube-scheduler; TIME_NONE: none waits */
 	const struct owner **owners; /* of the workers */
-	int64_t *pods, *held;        /* of the replicas of several hosts */
-	bool *cancelled;
+	bool *partly,
+		*cancelled; /* of the replicas of several hosts: not all Pods are held; it loses its place */
 };
 
 /* Past its time of grace. */
-static bool is_held(const struct step *step, const struct worker *worker)
+static bool waits(const struct step *step, const struct worker *worker)
 {
-	if (worker->replica != FACTS_NO_INDEX)
-		return step->held[worker->replica] == step->pods[worker->replica];
 	return step->owners[worker->index] &&
 	       step->health->workers[worker->index].obstacle == OBSTACLE_GATED;
+}
+
+static bool is_held(const struct step *step, const struct worker *worker)
+{
+	return waits(step, worker) &&
+	       (worker->replica == FACTS_NO_INDEX || !step->partly[worker->replica]);
 }
 
 /* Replicas of which all Pods are held. ret_owner: the one that admits the step, if there is one. ret_since: of the
@@ -243,7 +240,6 @@ static int64_t held_replicas(const struct step *step, const struct group *group,
 
 		if (!is_held(step, &step->health->facts->workers[i]))
 			continue;
-		CHECK(step->owners[i]);
 		if (!*ret_owner || since < *ret_since)
 			*ret_since = since;
 		if (!*ret_owner || step->owners[i]->admits == ADMITS_STEP)
@@ -378,7 +374,7 @@ static const char *words_of(const struct health *health, const struct worker *wo
 		return arena_printf(health->arena, "%s %.253s: %.*s",
 				    worker->pod->spec.pod_group[0] != '\0' ? "PodGroup" :
 									     "Workload",
-				    gang_of(worker->pod), MESSAGE_MAX,
+				    node_sample_gang(&worker->pod->spec), MESSAGE_MAX,
 				    health->workers[worker->index].obstacle_message);
 	if (owner->sign == SIGN_CONDITION)
 		return arena_printf(health->arena, "%s: %.*s", owner->word, MESSAGE_MAX,
@@ -460,20 +456,154 @@ static void assess(struct health *health)
 	}
 	if (!step.owners)
 		return;
-	step.pods = arena_array(health->arena, facts->worker_count, sizeof(*step.pods));
-	step.held = arena_array(health->arena, facts->worker_count, sizeof(*step.held));
+	step.partly = arena_array(health->arena, facts->worker_count, sizeof(*step.partly));
 	step.cancelled = arena_array(health->arena, facts->worker_count, sizeof(*step.cancelled));
-	ARRAY_EACH(const struct worker, worker, facts->workers, facts->worker_count) {
-		if (worker->replica == FACTS_NO_INDEX)
-			continue;
-		step.pods[worker->replica]++;
-		step.held[worker->replica] += step.owners[worker->index] &&
-					      health->workers[worker->index].obstacle ==
-						      OBSTACLE_GATED;
-	}
+	ARRAY_EACH(const struct worker, worker, facts->workers, facts->worker_count)
+		if (worker->replica != FACTS_NO_INDEX && !waits(&step, worker))
+			step.partly[worker->replica] = true;
 	way = gives_way(&step);
 	for (size_t g = 0; g < facts->group_count; g++)
 		cancel(&step, &facts->groups[g], cancelled(&step, &facts->groups[g], way));
+}
+
+/* ---- the size of a step of kube-scheduler ---- */
+
+static bool is_of_gang(const struct pod_spec *spec)
+{
+	return node_sample_gang(spec)[0] != '\0';
+}
+
+/* By group: of its template, the head, or one of its workers. */
+static bool *find_gangs(const struct facts *facts)
+{
+	bool *in_gang = arena_array(facts->arena, facts->group_count, sizeof(*in_gang));
+
+	ARRAY_EACH(const struct group, group, facts->groups, facts->group_count)
+		in_gang[group->index] = is_of_gang(&group->spec->template.spec) ||
+					(facts->head_pod && is_of_gang(&facts->head_pod->spec));
+	ARRAY_EACH(const struct worker, worker, facts->workers, facts->worker_count)
+		if (worker->group != FACTS_NO_INDEX && worker->pod &&
+		    is_of_gang(&worker->pod->spec))
+			in_gang[worker->group] = true;
+	return in_gang;
+}
+
+/* Pods that wait, and replicas without one. False: no Node holds them, or they were not placed in the time of a Node. */
+static bool take_waiting(const struct packing *packing, const bool *in_gang, bool *ret_any)
+{
+	ARRAY_EACH(const struct worker, worker, packing->facts->workers,
+		   packing->facts->worker_count) {
+		if (worker->group == FACTS_NO_INDEX || !in_gang[worker->group] ||
+		    worker->deleting || (worker->pod && worker->pod->spec.node_name[0] != '\0'))
+			continue;
+		*ret_any = true;
+		if (packing->health->workers[worker->index].obstacle >= OBSTACLE_GATED ||
+		    !capacity_check_take(packing->health->capacity_check, &worker->group, 1))
+			return false;
+	}
+	return true;
+}
+
+#define NO_GANG SIZE_MAX
+
+/* New workers of groups in a gang, in the order of the packing: their groups, the first one behind the unit, which is
+ * the replica and the placement groups that it shares with others, and one of these placement groups. */
+struct fresh {
+	VEC(size_t) groups, ends, gangs;
+};
+
+static struct fresh find_fresh(const struct packing *packing, const bool *in_gang)
+{
+	struct fresh fresh = { .groups = { .at = NULL } };
+	size_t *first = arena_array(packing->arena, packing->problem.gang_count, sizeof(*first));
+	int64_t hosts = 0;
+
+	ARRAY_EACH(const struct schedule_node_result, node, packing->result->nodes,
+		   packing->result->node_count) {
+		size_t at = fresh.groups.count, group = node->type - 1;
+
+		if (node->status != SCHEDULE_LAUNCH || !in_gang[group])
+			continue;
+		if (at == 0 || fresh.groups.at[at - 1] != group)
+			hosts = 0;
+		VEC_PUSH(packing->arena, &fresh.groups, group);
+		VEC_PUSH(packing->arena, &fresh.ends, at + 1);
+		VEC_PUSH(packing->arena, &fresh.gangs, NO_GANG);
+		if (hosts++ % packing->facts->groups[group].hosts != 0)
+			fresh.ends.at[at - 1] = at + 1;
+		for (size_t i = 0; i < node->placement_count; i++) {
+			size_t gang = node->placements[i].index;
+
+			if (node->placements[i].phase != SCHEDULE_PHASE_GANG)
+				continue;
+			if (first[gang] == 0)
+				first[gang] = at + 1;
+			fresh.gangs.at[at] = gang;
+			fresh.ends.at[first[gang] - 1] = at + 1;
+		}
+	}
+	return fresh;
+}
+
+/* Workers that exist and are empty but for a placement group that waits for others: other work has them meanwhile. */
+static void add_spare(const struct packing *packing, size_t gang, size_t *spare)
+{
+	const struct schedule_problem *problem = &packing->problem;
+
+	for (size_t i = 0; i < problem->node_count; i++) {
+		const struct schedule_node_result *node = &packing->result->nodes[i];
+		bool alone = node->placement_count > 0 && !problem->nodes[i].head &&
+			     node->type != SCHEDULE_NO_INDEX &&
+			     (!problem->nodes[i].running || problem->nodes[i].idle_ms > 0);
+
+		for (size_t p = 0; p < node->placement_count; p++)
+			alone = alone && node->placements[p].phase == SCHEDULE_PHASE_GANG &&
+				node->placements[p].index == gang;
+		if (alone)
+			spare[node->type - 1]++;
+	}
+}
+
+/* One Pod that no Node holds would hold back all others of its step, so the first one has what the free Nodes hold; where
+ * they hold nothing, all is asked for, and a node autoscaler sees it. Of the units, gangs first, those are taken that fit.
+ * Costs as capacity_check_take(). */
+static void keep(struct packing *packing)
+{
+	const struct facts *facts = packing->facts;
+	const bool *in_gang = find_gangs(facts);
+	struct fresh fresh = find_fresh(packing, in_gang);
+	size_t *spare = arena_array(packing->arena, facts->group_count, sizeof(*spare));
+	bool any = false;
+
+	if (fresh.groups.count == 0 || !take_waiting(packing, in_gang, &any))
+		return;
+	for (size_t i = 0, end; i < fresh.groups.count; i = end) {
+		size_t group = fresh.groups.at[i];
+
+		end = i + 1;
+		for (size_t j = i; j < end; j++)
+			end = fresh.ends.at[j] > end ? fresh.ends.at[j] : end;
+		if (end == i + 1 && fresh.gangs.at[i] == NO_GANG && spare[group] > 0) {
+			spare[group]--;
+			packing->groups[group].later++;
+			continue;
+		}
+		if (capacity_check_take(packing->health->capacity_check, &fresh.groups.at[i],
+					end - i)) {
+			any = true;
+			continue;
+		}
+		for (size_t j = i; j < end; j++) {
+			packing->groups[fresh.groups.at[j]].later++;
+			if (fresh.gangs.at[j] != NO_GANG &&
+			    (j == i || fresh.gangs.at[j] != fresh.gangs.at[j - 1]))
+				add_spare(packing, fresh.gangs.at[j], spare);
+		}
+	}
+	if (any)
+		return;
+	for (size_t g = 0; g < facts->group_count; g++)
+		packing->groups[g].later = 0;
 }
 
 /* ---- invariants ---- */
@@ -559,6 +689,7 @@ static void write_gated(const struct facts *facts, struct plan *plan)
 
 const struct decision_feature queue_decisions = {
 	.assess = assess,
+	.keep = keep,
 	.write = write,
 	.write_gated = write_gated,
 };

@@ -190,7 +190,9 @@ static void write_workload(const struct recording *recording, struct buf *buf)
 	buf_printf(buf, "---\n# from %s to %s\n", since, until);
 	for (size_t i = 0; i < recording->notes.count; i++)
 		text_add_line(buf, "# %s", recording->notes.at[i]);
-	buf_add_string(buf, "apiVersion: " OWN_GROUP_VERSION "\nkind: Workload\nitems:\n");
+	buf_printf(buf,
+		   "apiVersion: " OWN_GROUP_VERSION "\nkind: Workload\ncluster: %s/%s\nitems:\n",
+		   recording->cluster->namespace_, recording->cluster->name);
 	for (size_t i = 0; i < recording->items.count; i++) {
 		if (buf->overflowed)
 			return;

@@ -16,42 +16,7 @@
 #define FEATURE_REPAIR_CORE_REPAIR_H
 
 #include "core/decide/feature.h"
-
-enum repair_state {
-	REPAIR_STATE_REPORTED =
-		0, /* the sign does not act, by the settings or because the Node takes the Pods */
-	REPAIR_STATE_DRY_RUN,
-	REPAIR_STATE_LASTS, /* it has not lasted long enough */
-	REPAIR_STATE_WAITS, /* for other Nodes: maxUnavailable */
-	REPAIR_STATE_BEGUN,
-	REPAIR_STATE_COUNT,
-};
-
-/* Of a GPUPool from which workers of a Node draw. */
-struct repair_limit {
-	const char *pool;
-	int64_t nodes;
-};
-
-/* A Node of the snapshot with a sign and workers of the RayCluster. */
-struct repair_node {
-	const char *node;
-	enum repair_state state;
-	const char *why; /* "condition SysLogsXIDError: Xid 79" */
-	time_ms since;
-	int64_t workers;
-	const struct name_set *pods; /* those with a tainted device; NULL: all there */
-	bool begun;                  /* the work moves already, by memory or by Ray; not printed */
-	const struct repair_limit *limits; /* not printed */
-	size_t limit_count;
-	bool asks; /* the RayCluster may begin, and waits for the limit of the fleet; not printed */
-};
-
-/* Of a plan. */
-struct plan_repair {
-	VEC(struct repair_node) nodes; /* by name */
-	int64_t used_nodes;            /* that the RayCluster's workers are on; not printed */
-};
+#include "feature/repair/core/plan_repair.h"
 
 const char *repair_state_name(enum repair_state state); /* "Reported", ... */
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/sort.h"
 #include "feature/repair/core/repair_limits.h"
 

@@ -11,7 +11,8 @@
 #define FEATURE_REPAIR_CORE_REPAIR_GRANTS_H
 
 #include "base/map.h"
-#include "feature/repair/core/repair.h"
+#include "core/model/settings.h"
+#include "feature/repair/core/plan_repair.h"
 
 #define REPAIR_GRANT_EXTRA_MS (10 * 60 * MS_PER_SECOND)
 

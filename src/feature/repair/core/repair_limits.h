@@ -5,7 +5,7 @@
 #define FEATURE_REPAIR_CORE_REPAIR_LIMITS_H
 
 #include "base/map.h"
-#include "feature/repair/core/repair.h"
+#include "feature/repair/core/plan_repair.h"
 
 struct snapshot;
 

@@ -3,38 +3,26 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/memory.h"
 #include "core/model/identity.h"
 #include "core/model/pod_status.h"
 #include "ctl/pass/pass.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/nodes.h"
-#include "ctl/watch/optional_watch.h"
-#include "feature/repair/codec/repair_json.h"
+#include "feature/repair/core/repair.h"
 #include "feature/repair/core/repair_grants.h"
 #include "feature/repair/core/repair_signal.h"
+#include "feature/repair/ctl/drain_requests.h"
 #include "feature/repair/ctl/worker_failures.h"
-#include "feature/repair/kube/drain_request_type.h"
-#include "kube/kube_path.h"
-#include "net/log.h"
 #include "net/loop.h"
 
 struct drainer {
 	struct feature_state of; /* clusters: struct repaired */
-	struct optional_watch requests;
-	bool reads_requests;
-	struct loop_timer *timer;
-	bool timer_runs;
+	struct drain_requests requests;
 	/* Of Nodes, for all RayClusters. */
 	struct repair_grants grants;
 	struct loop_timer *grant_timer; /* NULL: no limit of the fleet, in a sidecar */
 	bool grant_timer_runs;
-	/* The request that completes one. */
-	struct kube_call *call;
-	char *sent;         /* "namespace/name" and the version of what was sent last */
-	char *sent_version; /* with it */
-	int64_t not_before_ms;
 };
 
 /* Of a RayCluster: its failed workers, and counts of the last decision. */
@@ -45,52 +33,6 @@ struct repaired {
 	bool has_nodes; /* with a sign */
 	int64_t nodes[REPAIR_STATE_COUNT], workers[REPAIR_STATE_COUNT];
 };
-
-/* ---- DrainRequests in snapshots ---- */
-
-static const struct drain_request *next_open(const struct drainer *drainer, size_t *at)
-{
-	const struct drain_request *request;
-
-	while ((request = kube_informer_next(drainer->requests.informer, at)))
-		if (!drain_request_is_complete(request))
-			return request;
-	return NULL;
-}
-
-/* By the name of its Node: a DrainRequest that is not complete. */
-static struct map open_requests(const struct drainer *drainer, struct arena *arena)
-{
-	struct map open = MAP_IN(arena);
-	const struct drain_request *request;
-	size_t at = 0;
-
-	while ((request = next_open(drainer, &at)))
-		map_set(&open, request->node, (void *)(uintptr_t)request);
-	return open;
-}
-
-static void observe_requests(const struct drainer *drainer, struct arena *arena,
-			     struct snapshot *snapshot)
-{
-	VEC(struct drain_request) found = { .at = NULL };
-	struct map open;
-
-	if (!drainer->reads_requests || kube_informer_count(drainer->requests.informer) == 0)
-		return;
-	open = open_requests(drainer, arena);
-	for (size_t i = 0; i < snapshot->pod_count && open.count > 0; i++) {
-		const struct drain_request *request =
-			map_remove(&open, snapshot->pods[i]->spec.node_name);
-
-		if (!request)
-			continue;
-		VEC_PUSH(arena, &found, *request);
-		field_own(drain_request_fields, &found.at[found.count - 1], arena);
-	}
-	snapshot->drain_requests = found.at;
-	snapshot->drain_request_count = found.count;
-}
 
 /* ---- the limit of the fleet ---- */
 
@@ -144,7 +86,7 @@ static void renew_grants(void *context)
 	if (asks == 0 && drainer->grants.granted.count == 0)
 		return;
 	drainer->grant_timer_runs = true;
-	loop_timer_start(drainer->grant_timer, DRAINER_SWEEP_MS);
+	loop_timer_start(drainer->grant_timer, DRAINER_RENEW_MS);
 }
 
 /* Later, so that the RayClusters of a new controller have asked as well. */
@@ -250,7 +192,9 @@ static const char *pod_note(const void *self, const struct pod *pod, struct aren
 static void observe(void *self, const struct ray_cluster *cluster, struct arena *arena,
 		    struct snapshot *snapshot)
 {
-	observe_requests(self, arena, snapshot);
+	const struct drainer *drainer = self;
+
+	drain_requests_observe(&drainer->requests, arena, snapshot);
 	observe_grants(self, cluster, arena, snapshot);
 	observe_failures(self, cluster, arena, snapshot);
 }
@@ -263,115 +207,6 @@ static void repaired_done(void *one)
 	worker_failures_done(&repaired->failures);
 }
 
-/* ---- completion ---- */
-
-static void start_timer(struct drainer *drainer)
-{
-	if (drainer->timer_runs || drainer->call)
-		return;
-	drainer->timer_runs = true;
-	loop_timer_start(drainer->timer, DRAINER_SWEEP_MS);
-}
-
-static void answered(void *context, const struct kube_answer *answer UNUSED, const struct err *err)
-{
-	struct drainer *drainer = context;
-
-	drainer->call = NULL;
-	if (err) {
-		log_warning("a DrainRequest cannot be completed", "request", drainer->sent, "error",
-			    err->text, "fix",
-			    "install the chart with config.repairDrainRequests=true, which grants "
-			    "patch of drainrequests/status",
-			    NULL);
-		drainer->not_before_ms =
-			loop_monotonic_ms(drainer->of.control->loop) + DRAINER_RETRY_MS;
-		memory_set_string(&drainer->sent_version, NULL);
-	} else {
-		log_info("a DrainRequest is complete: no Pod of a RayCluster is on its Node",
-			 "request", drainer->sent, NULL);
-	}
-	start_timer(drainer);
-}
-
-static void complete(struct drainer *drainer, const struct drain_request *request)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	time_ms now = loop_wall(drainer->of.control->loop);
-	const char *body = drain_request_patch_body(request, now, &scratch);
-	const char *path = kube_path_managed(
-		&scratch, kube_path(&scratch, "nvsentinel.nvidia.com/v1alpha1", request->namespace_,
-				    "drainrequests", request->name, "status"));
-
-	memory_set_string(&drainer->sent,
-			  arena_printf(&scratch, "%s/%s", request->namespace_, request->name));
-	memory_set_string(&drainer->sent_version, request->resource_version);
-	drainer->call = kube_client_send(drainer->of.control->kube, KUBE_MERGE_PATCH, path, body,
-					 strlen(body), answered, drainer);
-}
-
-/* Our write of this version has not come back yet. */
-static bool is_on_its_way(const struct drainer *drainer, const struct drain_request *request)
-{
-	return drainer->sent_version &&
-	       strcmp(drainer->sent_version, request->resource_version) == 0;
-}
-
-/* A request on whose Node no Pod of a RayCluster runs. */
-static const struct drain_request *first_done(const struct drainer *drainer, struct map *open)
-{
-	const struct pod *pod;
-	size_t at = 0;
-
-	while ((pod = kube_informer_next(drainer->of.control->pods, &at)))
-		if (!pod_has_ended(pod))
-			(void)map_remove(open, pod->spec.node_name);
-	for (size_t i = 0; i < open->count; i++)
-		if (!is_on_its_way(drainer, open->entries[i].value))
-			return open->entries[i].value;
-	return NULL;
-}
-
-static void sweep(void *context)
-{
-	struct drainer *drainer = context;
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct map open = open_requests(drainer, &scratch);
-	const struct drain_request *done;
-
-	drainer->timer_runs = false;
-	if (open.count == 0)
-		return;
-	if (control_synced(drainer->of.control) && !*control_stale(drainer->of.control, &scratch) &&
-	    loop_monotonic_ms(drainer->of.control->loop) >= drainer->not_before_ms) {
-		done = first_done(drainer, &open);
-		if (done)
-			complete(drainer, done);
-	}
-	start_timer(drainer);
-}
-
-/* Those with a Pod on the Node decide again. */
-static void request_changed(void *context, enum kube_change change UNUSED, const char *key UNUSED,
-			    const void *old, const void *new_object)
-{
-	struct optional_watch *watch = context;
-	struct drainer *drainer = watch->owner;
-	const struct drain_request *request = new_object ? new_object : old;
-	const struct pod *pod;
-	size_t at = 0;
-
-	start_timer(drainer);
-	if (!request || !drainer->of.control->pods)
-		return;
-	while ((pod = kube_informer_next(drainer->of.control->pods, &at))) {
-		const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
-
-		if (cluster && strcmp(pod->spec.node_name, request->node) == 0)
-			(void)control_wake(drainer->of.control, pod->namespace_, cluster);
-	}
-}
-
 /* ---- the feature ---- */
 
 static void start(void *self)
@@ -382,19 +217,8 @@ static void start(void *self)
 	if (options_sidecar(control->options))
 		return;
 	drainer->grant_timer = loop_timer_new(control->loop, renew_grants, drainer);
-	if (!control->options->settings.repair_drain_requests)
-		return;
-	drainer->reads_requests = true;
-	drainer->timer = loop_timer_new(control->loop, sweep, drainer);
-	drainer->requests.level = LOG_WARNING;
-	drainer->requests.owner = drainer;
-	drainer->requests.without = "DrainRequests cannot be read";
-	drainer->requests.again = "DrainRequests can be read now";
-	optional_watch_start(&drainer->requests, control->kube,
-			     (struct kube_informer_options){
-				     .type = &kube_type_drain_request,
-				     .callbacks = { .on_change = request_changed },
-			     });
+	if (control->options->settings.repair_drain_requests)
+		drain_requests_start(&drainer->requests, control);
 }
 
 static void end(void *self)
@@ -403,13 +227,7 @@ static void end(void *self)
 
 	repair_grants_done(&drainer->grants);
 	loop_timer_free(drainer->grant_timer);
-	if (!drainer->reads_requests)
-		return;
-	kube_client_cancel(drainer->call);
-	optional_watch_done(&drainer->requests);
-	loop_timer_free(drainer->timer);
-	memory_free(drainer->sent);
-	memory_free(drainer->sent_version);
+	drain_requests_end(&drainer->requests);
 }
 
 static bool reads_node_sign(const void *self, const struct node *node,

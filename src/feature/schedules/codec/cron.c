@@ -1,6 +1,7 @@
 #include "feature/schedules/codec/cron.h"
 
 #include <ctype.h>
+#include <stddef.h>
 #include <strings.h>
 
 #define NAME_SIZE 3

@@ -5,8 +5,8 @@
 
 #include "codec/schema/field.h"
 #include "core/model/autoscaler_problem.h"
-#include "core/model/calendar.h"
 #include "core/model/plan.h"
+#include "core/model/time_zone.h"
 
 #define SCHEDULES_MAX 32
 

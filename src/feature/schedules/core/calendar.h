@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
-#include "core/model/calendar.h"
+#include "core/model/time_zone.h"
 
 #define CALENDAR_DURATION_MIN_MS (60 * MS_PER_SECOND)
 #define CALENDAR_DURATION_MAX_MS (31 * 86400 * MS_PER_SECOND)

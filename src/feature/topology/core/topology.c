@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "core/decide/demand.h"
+#include "core/schedule/schedule.h"
 
 /* `ray start --labels-file`; KubeRay refuses a parameter `labels`. */
 #define START_PARAM_LABELS_FILE "labels-file"

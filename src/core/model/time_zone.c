@@ -1,4 +1,4 @@
-#include "core/model/calendar.h"
+#include "core/model/time_zone.h"
 
 #define ZONE struct time_zone
 #define CHANGE struct time_zone_change

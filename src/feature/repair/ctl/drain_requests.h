@@ -1,0 +1,32 @@
+/* The DrainRequests of NVSentinel (settings.repair_drain_requests): each is part of the snapshots of the RayClusters
+ * with a worker on its Node, and gets the condition DrainComplete when no Pod of a RayCluster is left there that has
+ * not ended, heads included. One request to the API server at a time, looked at every DRAIN_REQUESTS_SWEEP_MS while
+ * one is not complete; one that failed is sent again by the rule of ctl/report/overload.h. */
+#ifndef FEATURE_REPAIR_CTL_DRAIN_REQUESTS_H
+#define FEATURE_REPAIR_CTL_DRAIN_REQUESTS_H
+
+#include "core/model/snapshot.h"
+#include "ctl/watch/optional_watch.h"
+
+#define DRAIN_REQUESTS_SWEEP_MS 2000
+
+struct drain_requests {
+	const struct control *control;
+	struct optional_watch watch;
+	bool reads; /* false: not started */
+	struct loop_timer *timer;
+	bool timer_runs;
+	/* The request that completes one. */
+	struct kube_call *call;
+	char *sent;         /* "namespace/name" and the version of what was sent last */
+	char *sent_version; /* with it */
+	int64_t not_before_ms;
+};
+
+void drain_requests_start(struct drain_requests *requests, const struct control *control);
+void drain_requests_end(struct drain_requests *requests);
+/* Adds those whose Nodes have Pods of the snapshot. */
+void drain_requests_observe(const struct drain_requests *requests, struct arena *arena,
+			    struct snapshot *snapshot);
+
+#endif

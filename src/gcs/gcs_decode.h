@@ -1,0 +1,12 @@
+/* Where a reply with a state or a list is decoded: on the loop, or on a thread of the pool. Internal to gcs. */
+#ifndef GCS_GCS_DECODE_H
+#define GCS_GCS_DECODE_H
+
+#include "gcs/gcs_call.h"
+
+/* The gcs_call_read of GetClusterResourceState and of the lists of gcs_list: takes the reply's bytes and decodes them, and ends
+ * the call then: now for a small reply, else on a later turn of the loop, after a thread of the pool
+ * has decoded it. */
+void gcs_decode(struct gcs_call *call, const void *message, size_t size);
+
+#endif
