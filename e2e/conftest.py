@@ -96,7 +96,7 @@ def namespace(request: pytest.FixtureRequest, api_server: ApiServer, artefacts: 
     api_server.empty_namespace(name)
 
 
-def pytest_collection_modifyitems(items: List[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: List[pytest.Item]) -> None:
     """Tests without the stand-ins come first: once the operator runs, it makes Pods of every RayCluster,
     also of those that a test means to have to itself. Of both, the files with tests of minutes come first and
     then those with most tests, so that several processes end at about the same time."""
@@ -105,6 +105,17 @@ def pytest_collection_modifyitems(items: List[pytest.Item]) -> None:
     minutes = {unit for item, unit in zip(items, units) if item.get_closest_marker("minutes")}
     order = {id(item): (unit[0], unit not in minutes, -sizes[unit], unit[1]) for item, unit in zip(items, units)}
     items.sort(key=lambda item: order[id(item)])
+    _choose_part(config, items)
+
+
+def _choose_part(config: pytest.Config, items: List[pytest.Item]) -> None:
+    """E2E_PART=2/3: of the tests marked ``rotates`` every third, from the second on."""
+    part, _, parts = os.environ.get("E2E_PART", "").partition("/")
+    if parts:
+        rotating = [item for item in items if item.get_closest_marker("rotates")]
+        left = {id(item) for number, item in enumerate(rotating) if number % int(parts) != int(part) - 1}
+        config.hook.pytest_deselected(items=[item for item in items if id(item) in left])
+        items[:] = [item for item in items if id(item) not in left]
 
 
 @pytest.hookimpl(optionalhook=True)

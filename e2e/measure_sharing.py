@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
 from rayscaler_e2e import paths
+from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.drawings import PICTURES
 from rayscaler_e2e.pools import Held, Pool
 from rayscaler_e2e.program import Controller
@@ -21,7 +22,6 @@ from rayscaler_e2e.standins import StandIns
 from rayscaler_e2e.apiserver import ApiServer
 from rayscaler_e2e.teams import Teams
 from rayscaler_e2e.wait import wait_until
-from torture import quick_ray
 
 GPUS = 8
 GUARANTEED = {"research": 3, "serving": 3, "interns": 0}
@@ -140,12 +140,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=PICTURES, help="the folder of the file")
     out = parser.parse_args().out
 
+    rm.start_quickly()
     work_dir = paths.work_root() / "sharing"
     shutil.rmtree(work_dir, ignore_errors=True)
     work_dir.mkdir(parents=True)
     with ApiServer(work_dir / "apiserver") as server:
         server.install_bench()
-        with StandIns(server, work_dir / "standins", quick_ray(work_dir)):
+        with StandIns(server, work_dir / "standins"):
             rows, marks = measure(server, work_dir)
     made = {"ray": ray.__version__, "gpus": GPUS, "idleSeconds": IDLE_SECONDS, "reserveSeconds": RESERVE_SECONDS}
     made.update(guaranteed=GUARANTEED, rows=rows, marks=marks)

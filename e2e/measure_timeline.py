@@ -44,7 +44,7 @@ class Sampler:
         self._scenario, self._process = scenario, process
         self._start = time.monotonic()
         self.rows: List[Dict[str, float]] = []
-        self.pending = 0.0  # GPUs, of the last sample
+        self.pending = self.gangs = 0.0  # GPUs that tasks and actors, and that placement groups wait for, in the last sample
 
     def now(self) -> float:
         return round(time.monotonic() - self._start, 2)
@@ -55,7 +55,7 @@ class Sampler:
         reply.ParseFromString(self._client.get_cluster_resource_state(timeout_s=5))
         state = reply.cluster_resource_state
         pending = sum(each.count * each.request.resources_bundle.get("GPU", 0) for each in state.pending_resource_requests)
-        self.pending = pending
+        self.pending, self.gangs = pending, sum(map(_gpus_of, state.pending_gang_resource_requests))
         alive = [node for node in state.node_states if node.status != 4]  # 4: DEAD
         total = sum(node.total_resources.get("GPU", 0) for node in alive)
         free = sum(node.available_resources.get("GPU", 0) for node in alive)
@@ -68,6 +68,11 @@ class Sampler:
 
     def until(self, done: Callable[[Dict[str, float]], bool], what: str, seconds: float = LONGEST_SECONDS) -> None:
         wait_until(lambda: done(self.sample()), seconds, what, SAMPLE_SECONDS)
+
+
+def _gpus_of(gang: Any) -> float:
+    bundles = gang.bundle_selectors[0].resource_requests if gang.bundle_selectors else gang.requests
+    return sum(bundle.resources_bundle.get("GPU", 0) for bundle in bundles)
 
 
 def play(scenario: Scenario, sampler: Sampler) -> None:

@@ -1,7 +1,8 @@
 """Fixtures of the scenarios with real Ray (a pytest plugin, named in conftest.py).
 
 ``standins``      operator and kubelet stand-ins of the session, started on first use
-``scenario``      makes a RayCluster in the test's own namespace: ``scenario(manifest)``
+``scenario``      makes a RayCluster in the test's own namespace: ``scenario(manifest)``; its workers are raylets without
+                  the Python of `ray start` around them, unless the manifest has ray_manifests.RAY_START_ENV
 ``shared_head``   one head for the whole session; ``shared(groups)`` hands it over with other groups
 ``controller``    the program under test: ``controller(namespace, *flags)``; ``without="events"`` leaves a right out
 ``pool``          a GPUPool of the test, with a namespace for each team; deleted after the test
@@ -23,6 +24,8 @@ from rayscaler_e2e.standins import StandIns
 from rayscaler_e2e.teams import Teams
 
 Object = Dict[str, Any]
+
+rm.start_quickly()
 
 
 @pytest.fixture(scope="session")

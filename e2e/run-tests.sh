@@ -8,10 +8,16 @@
 # e2e waits for Ray most of the time. Beside it run, one after the other at the lowest priority: `make ahead`,
 # which compiles what later stages need (what does not compile fails again there), and the stages in BESIDE_E2E,
 # which use only the CPU and have no deadlines. Later stages wait for e2e and `make ahead`, and run beside what is
-# left of BESIDE_E2E, whose output comes last.
+# left of BESIDE_E2E, whose output comes last. They have a session of their own (`run-tests.sh --beside ...`), because
+# Linux divides the CPU between sessions first (autogroup in sched(7)) and lets a nice value count only within one.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
+beside_only=
+if [ "$1" = --beside ]; then
+	beside_only=yes
+	shift
+fi
 results=$1
 shift
 make=${MAKE:-make}
@@ -21,8 +27,10 @@ for stage; do
 	[ "$stage" != e2e ] || beside=" ${BESIDE_E2E:-} "
 done
 
-mkdir -p "$results"
-rm -f "$results"/*.count "$results"/*.seconds
+if [ -z "$beside_only" ]; then
+	mkdir -p "$results"
+	rm -f "$results"/*.count "$results"/*.seconds
+fi
 
 # $1: stage; $2: exit status of its target
 settle() {
@@ -49,9 +57,6 @@ must() {
 	fi
 }
 
-must setup "$make" --no-print-directory setup
-must build "$make" --no-print-directory -j"$jobs" all
-
 # $1: stage; the rest: what runs its command
 run_stage() {
 	local stage=$1 started=$SECONDS status=0
@@ -64,12 +69,17 @@ run_stage() {
 }
 
 # First `make ahead` builds the programs that two of these stages share.
-run_beside() {
+if [ -n "$beside_only" ]; then
+	{ echo 19 >/proc/self/autogroup; } 2>/dev/null || true
 	flock "$results/ahead.lock" nice -n 19 "$make" --no-print-directory -k -j"$jobs" ahead >"$results/ahead.log" 2>&1 || true
-	for stage in $beside; do
+	for stage; do
 		run_stage "$stage" nice -n 19
 	done >"$results/beside.log" 2>&1
-}
+	exit 0
+fi
+
+must setup "$make" --no-print-directory setup
+must build "$make" --no-print-directory -j"$jobs" all
 
 group=
 trap '[ -z "$group" ] || kill -- "-$group" 2>/dev/null || true' EXIT
@@ -77,10 +87,8 @@ for stage; do
 	case "$beside" in *" $stage "*) continue ;; esac
 	if [ "$stage" = e2e ]; then
 		"$make" --no-print-directory -k -j"$jobs" beside-programs || true
-		set -m
-		run_beside &
+		setsid "$0" --beside "$results" $beside &
 		group=$!
-		set +m
 	fi
 	run_stage "$stage" env
 	[ -z "$group" ] || flock "$results/ahead.lock" true

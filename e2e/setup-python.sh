@@ -6,7 +6,9 @@
 #
 # The environment is named after a hash of requirements.txt and of the Python version: a change of
 # either makes a new one, an unfinished one is made again. PYTHON chooses the interpreter. With
-# KUBERAY=real it has requirements-kuberay.txt too, and is one of its own.
+# KUBERAY=real it has requirements-kuberay.txt too, and is one of its own. Without, the packages that Ray
+# Serve imports are in a folder beside it, which only the tests of Serve name in PYTHONPATH: with grpcio
+# each `ray start --head` would start a server for Ray's client.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -33,8 +35,13 @@ find_python() {
 
 python=$(find_python)
 requirements=("$here/requirements.txt")
-[ "${KUBERAY:-standin}" != real ] || requirements+=("$here/requirements-kuberay.txt")
-key=$({ echo "$wanted"; cat "${requirements[@]}"; } | sha256sum | cut -c1-16)
+serve=$(grep -E '^(annotated-doc|anyio|fastapi|grpcio|grpcio-reflection|h11|opentelemetry-api|starlette|uvicorn)==' \
+	"$here/requirements-kuberay.txt")
+if [ "${KUBERAY:-standin}" = real ]; then
+	requirements+=("$here/requirements-kuberay.txt")
+	serve=
+fi
+key=$({ echo "$wanted"; cat "${requirements[@]}"; printf %s "$serve"; } | sha256sum | cut -c1-16)
 venv=$cache/venv-$key
 
 if [ "${1:-}" = --path ]; then
@@ -59,9 +66,13 @@ rm -rf "$venv"
 "$python" -m venv "$venv" >&2
 bar=off
 [ -t 2 ] && bar=on
-"$venv/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar "$bar" \
-	--only-binary :all: "${requirements[@]/#/--requirement=}" >&2
+install() {
+	"$venv/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar "$bar" --only-binary :all: "$@" >&2
+}
+install "${requirements[@]/#/--requirement=}"
 "$venv/bin/python" -m pip check >&2
+# shellcheck disable=SC2086 # one word for each package
+[ -z "$serve" ] || install --no-deps --target "$venv/serve" $serve
 touch "$venv/complete"
 say "done: $("$venv/bin/python" -c 'import ray; print("Ray", ray.__version__)')"
 echo "$venv/bin/python"

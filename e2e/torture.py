@@ -10,7 +10,6 @@ import ctypes
 import json
 import multiprocessing as mp
 import re
-import shlex
 import shutil
 import signal
 import sys
@@ -19,9 +18,10 @@ import traceback
 from pathlib import Path
 from typing import Any, List
 
+from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e import paths, torture
 from rayscaler_e2e.apiserver import ADMIN_USER, ApiServer
-from rayscaler_e2e.standins import StandIns, ray_program
+from rayscaler_e2e.standins import StandIns
 from rayscaler_e2e.torture import Cell, Result, Slot
 from rayscaler_e2e.wait import wait_until
 
@@ -124,15 +124,6 @@ class Report:
         return None
 
 
-def quick_ray(directory: Path) -> Path:
-    """A program to be run as ``ray``; workers start without the Python around their raylet."""
-    script = directory / "ray"
-    words = [sys.executable, "-S", "-E", str(Path(torture.__file__).parent / "quick_raylet.py"), str(ray_program())]
-    script.write_text(f"#!/bin/sh\nexec {shlex.join(words)} \"$@\"\n")
-    script.chmod(0o755)
-    return script
-
-
 def show_classes(clean: List[Result]) -> None:
     every, some = torture.classes([one.counts for one in clean])
     total = sum(count for _, count in every)
@@ -151,12 +142,14 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a regular expression: only such 'request fault'")
     parser.add_argument("--ray-start", action="store_true", help="start workers by `ray start`, as KubeRay does")
     options = parser.parse_args()
+    if not options.ray_start:
+        rm.start_quickly()
     directory = paths.build_dir() / "torture"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     with ApiServer(directory / "apiserver") as server:
         server.install_bench()
-        with StandIns(server, directory / "standins", None if options.ray_start else quick_ray(directory)):
+        with StandIns(server, directory / "standins"):
             return torture_all(server, directory, options)
 
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple
 
 from rayscaler_e2e import kills, paths
+from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT, ApiServer
 from rayscaler_e2e.kills import Bench, ControllerTarget, Outcome, SidecarTarget
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.standins import StandIns
 from rayscaler_e2e.wait import wait_until
-from torture import quick_ray
 
 # Kills of a process that has another identity each time.
 STRANGERS = 3
@@ -145,6 +145,8 @@ def main() -> int:
     parser.add_argument("--modes", nargs="*", default=[mode.name for mode in MODES])
     parser.add_argument("--ray-start", action="store_true", help="start workers by `ray start`, as KubeRay does")
     options = parser.parse_args()
+    if not options.ray_start:
+        rm.start_quickly()
     say(f"seed {options.seed}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     work_dir = paths.work_root() / "torture-kill" / "-".join(options.modes)
     shutil.rmtree(work_dir, ignore_errors=True)
@@ -154,7 +156,7 @@ def main() -> int:
     with ApiServer(work_dir / "apiserver") as api:
         api.install_bench()
         say(api.describe())
-        with StandIns(api, work_dir / "nodes", None if options.ray_start else quick_ray(work_dir)):
+        with StandIns(api, work_dir / "nodes"):
             found = []
             for mode in (mode for mode in MODES if mode.name in options.modes):
                 wanted = round(options.kills * mode.share)

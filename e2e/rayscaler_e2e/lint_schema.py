@@ -115,7 +115,7 @@ def table(directory: Path) -> str:
     roots = [(kind, made.members(spec_of(directory, kind))) for kind in KINDS]
     lines = [
         "/* Made by e2e/rayscaler_e2e/lint_schema.py from the definitions of KubeRay 1.7.0; not to be edited. */",
-        '#include "feature/lint/objects/lint_schema.h"',
+        '#include "feature/lint/objects/lint_schema_table.h"',
         "",
         "/* clang-format off */",
         "const struct lint_schema_field lint_schema_fields[] = {",

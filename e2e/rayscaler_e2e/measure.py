@@ -84,7 +84,7 @@ def aims() -> Iterator[Tuple[str, str, str]]:
     for folder in folders():
         yield f"  {folder.relative_to(SRC)}", f"{sum(statements(p.read_text()) for p in folder.glob('*.[ch]')):,}", ""
     circles = [line for line in symbols() if line.startswith("a circle")]
-    yield "circles", f"{len(circles)}", "sets of files that call each other; lint-symbols holds 0"
+    yield "circles", f"{len(circles)}", "sets of modules that use each other; lint-symbols holds 0"
     yield "double facts", f"{len(doubles)}", "facts with two places (docs/internals/principles.md, 9); only fewer"
     for fact, *_ in doubles:
         yield "", "", fact

@@ -17,7 +17,7 @@ from typing import Any, Dict, Optional, Set, TextIO, Tuple
 from urllib.parse import urlsplit
 
 from . import kuberay_pod as kp
-from . import image, paths, pod_devices
+from . import image, paths, pod_devices, quick_raylet
 from .agent_ports import AgentPorts
 from .kubeclient import ApiError, KubeClient
 from .kubeconfig import sees_account
@@ -233,10 +233,11 @@ class Host:
         return directory
 
     def add_ray(self, ray: Path) -> None:
-        """``ray start`` gets flags in place of a Pod's network and file system. A head of two waits until the other
-        one has ended: no release of Ray can be promoted yet."""
+        """``ray start`` gets flags in place of a Pod's network and file system, and with quick_raylet.VARIABLE is a
+        raylet alone. A head of two waits until the other one has ended: no release of Ray can be promoted yet."""
         script = self._bin / "ray"
         real = shlex.quote(str(ray))
+        quick = shlex.join([sys.executable, "-S", "-E", quick_raylet.__file__])
         script.write_text(
             "#!/bin/sh\n"
             f'[ "$1" = start ] || exec {real} "$@"\n'
@@ -245,7 +246,8 @@ class Host:
             f'exec 9> {shlex.quote(str(self._bin))}/"$RAY_LEADER_ELECT_RESOURCE_NAMESPACE.$RAY_LEADER_ELECT_RESOURCE_NAME"\n'
             "flock 9\n"
             "fi\n"
-            f'exec {real} start --node-ip-address="$RAYSCALER_BENCH_POD_IP" '
+            f'[ -z "${quick_raylet.VARIABLE}" ] || quick={shlex.quote(quick)}\n'
+            f'exec ${{quick:-}} {real} start --node-ip-address="$RAYSCALER_BENCH_POD_IP" '
             '--temp-dir="$RAYSCALER_BENCH_TEMP_DIR" "$@"\n'
         )
         script.chmod(0o755)

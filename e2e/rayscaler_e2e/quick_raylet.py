@@ -1,7 +1,7 @@
 """``ray start`` of a worker in a tenth of its time: Ray's own raylet, without its starter.
 
-`ray start` is three Python programs (itself and two agents) around one raylet in C++. A bench that
-starts a thousand raylets needs none of them: this takes the command line of the head's raylet, which
+`ray start` is three Python programs (itself and two agents) around one raylet in C++. A test of what
+raylets and the GCS do needs none of them: with VARIABLE in a container's environment the bench runs this, which takes the command line of the head's raylet, which
 a plain `ray start --head` made, changes the parts of the head, and runs that raylet. In place of
 the agents it gets processes that do nothing; metrics and runtime environments do not work.
 
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 
+VARIABLE = "RAYSCALER_BENCH_QUICK_RAYLET"
 HEAD_SECONDS = 30.0
 STOP_SECONDS = 5.0
 # In bytes; `ray start` would look for a tenth of the machine's.

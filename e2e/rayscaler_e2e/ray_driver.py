@@ -18,10 +18,11 @@ or {"error": text}. Commands (``do``):
     key       the value of a key of the GCS's store, None without one; ``drop`` deletes it
     shape     what Ray's libraries read of the groups: ``groups`` by name, ``most`` by resource, whether Data ``scales``,
               ``seen`` by Ray Data as (CPU, GPU) with the number of nodes; None without a report
+    data      run the pipeline of ray_data_run.py of so many ``blocks``; how many rows came out
     train     begin a run of Ray Train on ``fewest`` to ``most`` GPUs (ray_train_run.py) in the program's directory; it looks
               for more every ``looks`` seconds
     trained   end it; the metrics of its last report
-    refused   wait for its end by itself; the type of its error and the error
+    refused   wait for its end by itself; the type of its error, the error, and after how many seconds
     tune      run ``trials`` of Ray Tune, each a placement group of ``gpus`` bundles of one GPU, for ``takes`` seconds; how many ended
     deploy    an application ``name`` of Ray Serve with one deployment ``Model``, as ``options`` say; it is not waited for
     call      the Pods in which ``count`` requests to ``name`` at once are answered
@@ -206,16 +207,21 @@ class Program:
         most = state.get_max_resources_from_cluster_config()
         return {"groups": groups, "most": most, "scales": is_autoscaling_enabled(), "seen": seen}
 
+    def data(self, blocks: int, dry_seconds: float, variables: Dict[str, str]) -> int:
+        from ray_data_run import run  # beside this script
+
+        return run(blocks, dry_seconds, variables)
+
     def train(self, fewest: int, most: int, looks: float = 60) -> None:
         from ray_train_run import fit  # beside this script
 
         self._run = ThreadPoolExecutor(1).submit(fit, self._directory, fewest, most, looks)
         self._run.add_done_callback(lambda run: print(repr(run.exception()), file=sys.stderr, flush=True))
 
-    def refused(self) -> List[str]:
+    def refused(self) -> List[Any]:
         assert self._run
         error = self._run.exception()
-        return [type(error).__name__, str(error)]
+        return [type(error).__name__, str(error), float((self._directory / "took").read_text())]
 
     def tune(self, trials: int, gpus: int, takes: float) -> int:
         from ray import tune

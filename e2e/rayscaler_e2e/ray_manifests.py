@@ -4,9 +4,11 @@ The manifests are those of a user of KubeRay; GPUs are the Pod's `nvidia.com/gpu
 """
 
 import copy
+import sys
+from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-from . import rayclusters
+from . import quick_raylet, rayclusters
 from .ports import free_port
 
 Object = Dict[str, Any]
@@ -23,6 +25,17 @@ LIGHT_ENV = {
     "RAY_num_prestart_python_workers": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
 }
+# Workers by `ray start`, with its agents, also after start_quickly().
+RAY_START_ENV = {quick_raylet.VARIABLE: ""}
+# Ray's workers have a niceness of 15: beside other work of the machine they need a minute for the imports of a library.
+LIBRARY_ENV = {**RAY_START_ENV, "RAY_worker_niceness": "0"}
+# The packages that Ray Serve imports (setup-python.sh); with KUBERAY=real there is no such folder, and Python finds it by itself.
+SERVE_ENV = {**LIBRARY_ENV, "PYTHONPATH": str(Path(sys.prefix) / "serve")}
+
+
+def start_quickly() -> None:
+    """From now on workers of all groups made here are raylets without the Python around them (quick_raylet.py)."""
+    LIGHT_ENV[quick_raylet.VARIABLE] = "1"
 
 
 def group(
@@ -88,6 +101,20 @@ def cluster(
     container["ports"] = [{"name": "gcs-server", "containerPort": port}]
     container["env"] = _env(LIGHT_ENV)
     return made
+
+
+def with_env(made: Object, env: Dict[str, str]) -> Object:
+    """``made`` with these variables on its head and in its groups; with SERVE_ENV its programs have them too (Scenario)."""
+    spec = made["spec"]
+    for one in [spec["headGroupSpec"], *spec["workerGroupSpecs"]]:
+        container = one["template"]["spec"]["containers"][0]
+        container["env"] = [each for each in container["env"] if each["name"] not in env] + _env(env)
+    return made
+
+
+def is_serving(made: Object) -> bool:
+    env = made["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0].get("env") or []
+    return all(each in env for each in _env(SERVE_ENV))
 
 
 def sidecar_options(*flags: str) -> Object:

@@ -26,7 +26,7 @@ ENVIRONMENT = {
 
 def fit(directory: Path, fewest: int, most: int, looks: float) -> Dict[str, Any]:
     """Trains on ``fewest`` to ``most`` GPUs, elastic if they differ, which it looks for every ``looks`` seconds; the metrics
-    of the last report."""
+    of the last report. DIRECTORY/took: its seconds, without those of imports here."""
     os.environ.update(ENVIRONMENT)
     import ray.train
     from ray.train.v2.api.data_parallel_trainer import DataParallelTrainer
@@ -39,7 +39,11 @@ def fit(directory: Path, fewest: int, most: int, looks: float) -> Dict[str, Any]
         ),
         run_config=ray.train.RunConfig(name="run", storage_path=str(directory)),
     )
-    return dict(trainer.fit().metrics or {})
+    begun = time.monotonic()
+    try:
+        return dict(trainer.fit().metrics or {})
+    finally:
+        (directory / "took").write_text(f"{time.monotonic() - begun:.1f}")
 
 
 def lines(directory: Path) -> List[Dict[str, Any]]:

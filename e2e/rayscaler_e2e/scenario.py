@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Set
 
 from . import kuberay_pod as kp
+from . import ray_manifests as rm
 from .apiserver import ApiServer
 from .ray_program import RayProgram, Witness, ray_environment
 from .recorder import Recorder
@@ -122,6 +123,8 @@ class Scenario:
 
     def _environment(self) -> Dict[str, str]:
         env = ray_environment(self.work_dir / "home", self.token)
+        if rm.is_serving(self._manifest):
+            env.update(rm.SERVE_ENV)
         if kp.delegated_tokens(self.get()):
             files = self.server.in_cluster_files(self.work_dir / "account", self.token or "", self.namespace)
             env.update(files.env, RAY_ENABLE_K8S_TOKEN_AUTH="true", RAYSCALER_BENCH_SERVICE_ACCOUNT=str(files.directory))

@@ -31,11 +31,10 @@ def ray_program() -> Path:
 class StandIns:
     """Both, against one API server. Started from the main thread they die with this process."""
 
-    def __init__(self, server: ApiServer, work_dir: Path, ray: Optional[Path] = None, schedules: bool = True):
-        """``ray``: runs in place of Ray's own ``ray`` in every Pod. ``schedules``: false beside a kube-scheduler."""
+    def __init__(self, server: ApiServer, work_dir: Path, schedules: bool = True):
+        """``schedules``: false beside a kube-scheduler."""
         self._server = server
         self._schedules = schedules
-        self._ray = ray or ray_program()
         self.work_dir = Path(work_dir)
         shutil.rmtree(self.work_dir, ignore_errors=True)
         self.work_dir.mkdir(parents=True)
@@ -76,7 +75,7 @@ class StandIns:
 
     def start_kubelet(self) -> None:
         words = self._python("rayscaler_e2e.kubelet")
-        words += ["--work-dir", str(self.pods_dir), "--ray", str(self._ray), "--program", str(paths.controller())]
+        words += ["--work-dir", str(self.pods_dir), "--ray", str(ray_program()), "--program", str(paths.controller())]
         words += [] if self._schedules else ["--no-scheduler"]
         self.kubelet = Process("kubelet", words, self.work_dir / "kubelet.log", cwd=paths.E2E)
 

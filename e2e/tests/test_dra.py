@@ -201,8 +201,8 @@ def test_two_compute_domains_share_no_node(dra, api_server, namespace):
 
 
 def claiming_group(name="gpu-group", *templates, **fields):
-    """A worker group whose limits have no GPU and whose rayStartParams have no num-gpus."""
-    made = rm.group(name, **fields)
+    """A worker group whose limits have no GPU and whose rayStartParams have no num-gpus: `ray start` finds them."""
+    made = rm.group(name, env=rm.RAY_START_ENV, **fields)
     for template in templates:
         made["template"]["spec"] = with_claim(made["template"]["spec"], template)
     return made

@@ -71,7 +71,7 @@ def metric(control: Any, name: str) -> float:
 def test_a_failed_pod_leaves_its_cause(namespace, controller, scenario):
     """The operator deletes a failed Pod before any decision reads it; the Event comes from the watch."""
     one = scenario(rm.cluster("fails", [rm.gpu_group(minReplicas=1)]))  # its own: the raylet of the Pod lives on
-    controller(namespace)
+    controller(namespace).wait_for("caches are filled", seconds=60)
     (worker,) = one.wait_joined(1)
     pods = one.server.admin.of("pods", one.namespace)
     status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: ephemeral-storage."}

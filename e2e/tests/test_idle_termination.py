@@ -23,7 +23,7 @@ from rayscaler_e2e.kills import ControllerTarget
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
-pytestmark = pytest.mark.minutes
+pytestmark = [pytest.mark.minutes, pytest.mark.rotates]
 
 KEY = "rayscaler.dev/suspended-by-idle-termination"
 AFTER_SECONDS = 60
@@ -137,7 +137,6 @@ def test_work_keeps_a_cluster(sleepers, namespace, controller):
     task = clusters["task"].program()
     task.tasks(1, num_cpus=0.1)
     task.ready("tasks")
-    run_job(clusters["control"])
     wait_until(lambda: asleep(clusters["control"]), SUSPEND_SECONDS, "the cluster without work to be suspended")
     clusters["control"].edit({"spec": {"suspend": False}})  # as by kubectl patch
     wait_until(lambda: awake(clusters["control"]), 20, "the annotation to be removed after a user's resume")

@@ -17,6 +17,8 @@ from rayscaler_e2e.kills import Bench, ControllerTarget
 from rayscaler_e2e.scenario import Scenario
 from rayscaler_e2e.wait import wait_until
 
+pytestmark = [pytest.mark.minutes, pytest.mark.rotates]
+
 Object = Dict[str, Any]
 GROUP = "cpu-group"
 RECORD = "ray.io/ippr-status"

@@ -1,11 +1,13 @@
 """Ray Data, Ray Train and request_resources: the groups as Ray's libraries read them, and unused workers."""
 
-import time
+import pytest
 
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e import ray_train_run
 from rayscaler_e2e.scenario import hold
-from rayscaler_e2e.wait import wait_until
+from rayscaler_e2e.wait import allowed, processes_per_core, wait_until
+
+pytestmark = [pytest.mark.minutes, pytest.mark.rotates]
 
 H100 = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
 
@@ -69,16 +71,16 @@ def test_nothing_is_reported_while_a_type_is_unknown_or_it_is_off(shared, contro
 
 def test_an_impossible_run_of_train_ends_at_once(scenario, controller, namespace):
     # In a cluster of its own: the coordinator of Ray's libraries outlives the run, and later clears the requests of others.
-    one = scenario(rm.cluster("impossible", [gpus(maxReplicas=4)]))
+    one = scenario(rm.with_env(rm.cluster("impossible", [gpus(maxReplicas=4)]), rm.LIBRARY_ENV))
     controller(namespace)
     with one.program() as program:
         shape_of(program, lambda s: s["most"].get("GPU") == 4)
-        begun = time.monotonic()
         program.call("train", fewest=8, most=8)
-        kind, text = program.call("refused", 180)
-        print(f"refused after {time.monotonic() - begun:.1f} s: {kind}")
+        kind, text, seconds = program.call("refused", 180)
+        print(f"refused after {seconds} s, {processes_per_core():.1f} processes for each core: {kind}")
         # The controller of the run wraps InsufficientClusterResourcesError.
         assert "Insufficient cluster resources" in text and '{"GPU": 8}' in text and '{"GPU": 4}' in text, text
+        assert seconds <= allowed(10)
         # Train asks for its GPUs before it reads the shape, and the four that there may be have started meanwhile.
         wait_until(lambda: not one.workers(), 120, "the workers of its request to end")
         program.end()
@@ -87,7 +89,7 @@ def test_an_impossible_run_of_train_ends_at_once(scenario, controller, namespace
 def test_an_elastic_run_of_train_begins_with_its_minimum(scenario, controller, namespace):
     """Ray Train asks for its most by request_resources, says its minimum to no one, and has a placement group only when
     as much is there: with aheadOfUse at the minimum this comes first, and the rest when it is in use."""
-    one = scenario(rm.cluster("elastic", [gpus(maxReplicas=4)]))
+    one = scenario(rm.with_env(rm.cluster("elastic", [gpus(maxReplicas=4)]), rm.LIBRARY_ENV))
     controller(namespace, "--requests-ahead-of-use", "2")
     with one.program() as program:
         shape_of(program, lambda s: s["most"].get("GPU") == 4)
@@ -103,7 +105,7 @@ def test_an_elastic_run_of_train_begins_with_its_minimum(scenario, controller, n
 def test_trials_of_tune_that_do_not_fit_together_take_turns(scenario, controller, namespace):
     """Ray Tune asks for a placement group of each trial at once: of four with two GPUs each one fits under three GPUs.
     No third worker starts for a part of the next one; one may start beside a worker that the first has left."""
-    one = scenario(rm.cluster("tune", [gpus(maxReplicas=3)], idle_seconds=3))
+    one = scenario(rm.with_env(rm.cluster("tune", [gpus(maxReplicas=3)], idle_seconds=3), rm.LIBRARY_ENV))
     controller(namespace)
     with one.program() as program:
         begun_at = one.recorder.mark()

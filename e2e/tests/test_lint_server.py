@@ -186,6 +186,15 @@ def test_a_template_in_another_namespace_is_asked_in_that_of_the_raycluster(lint
     assert lint.found(elsewhere) == []
 
 
+def test_shared_memory_of_the_template_is_mounted_once(lint):
+    """KubeRay adds none beside a mount at /dev/shm, whatever its volume is named."""
+    own = small()
+    pod = own["spec"]["workerGroupSpecs"][0]["template"]["spec"]
+    pod["volumes"] = [{"name": "dshm", "emptyDir": {"medium": "Memory"}}]
+    pod["containers"][0]["volumeMounts"] = [{"name": "dshm", "mountPath": "/dev/shm"}]
+    assert lint.found(own) == []
+
+
 def test_a_kind_without_a_definition_names_the_one_to_install(lint):
     """The bench has no RayCronJobs: the answer of a real server to their address."""
     job = wrong_inputs.changed({"of": "RayCronJob", "set": {}})

@@ -9,6 +9,8 @@ from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
+pytestmark = [pytest.mark.minutes, pytest.mark.rotates]
+
 IDLE = 3
 TAINT = {"key": "nvidia.com/gpu-xid-error", "value": "true", "effect": "NoSchedule"}
 GROUP, PLURAL = "nvsentinel.nvidia.com", "drainrequests"
@@ -172,10 +174,11 @@ def test_a_false_sign_on_all_used_nodes_drains_one(shared, controller, api_serve
         program.end()
 
 
-def test_serve_moves_without_a_failed_request(shared, controller, api_server, gpu_nodes):
-    pytest.importorskip("starlette", reason="Ray Serve's packages are not installed")
+# Two minutes; an actor that moves: the tests above, Serve that scales: test_serve.py.
+@pytest.mark.test_all
+def test_serve_moves_without_a_failed_request(scenario, controller, api_server, gpu_nodes):
     gpu_nodes.make()
-    one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=IDLE)
+    one = scenario(rm.with_env(rm.cluster("served", [rm.gpu_group(maxReplicas=2)], idle_seconds=IDLE), rm.SERVE_ENV))
     api_server.let_read_nodes(one.namespace)
     controller(one.namespace, "--repair-after-seconds", "1", "--repair-deadline-seconds", "120")
     with one.program() as program:

@@ -7,9 +7,13 @@ Events of a node autoscaler for them as the cluster autoscaler does.
 import secrets
 import time
 
+import pytest
+
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import allowed, wait_until
+
+pytestmark = [pytest.mark.minutes, pytest.mark.rotates]
 
 UNSCHEDULABLE = "bench.rayscaler.dev/unschedulable"
 NO_ROOM = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."

@@ -15,6 +15,8 @@ from rayscaler_e2e.pod_reaper import pids_of
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
+pytestmark = [pytest.mark.minutes, pytest.mark.rotates]
+
 IDLE = 5
 METRICS_KEY = "AutoscalerMetricsAddress"
 ONE_GPU = '[{"GPU": 1}]'

@@ -16,6 +16,8 @@ from rayscaler_e2e.program import Controller
 from rayscaler_e2e.scenario import Scenario, hold
 from rayscaler_e2e.wait import allowed, wait_until
 
+pytestmark = [pytest.mark.minutes, pytest.mark.rotates]
+
 IDLE = 5
 
 

@@ -13,7 +13,7 @@ from rayscaler_e2e.pod_reaper import pids_of
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
-pytestmark = pytest.mark.minutes
+pytestmark = [pytest.mark.minutes, pytest.mark.rotates]
 
 IDLE = 5
 # Of Ray's processes, on a machine that has other work.
@@ -42,8 +42,8 @@ while True:
 
 
 def with_head(name, program):
-    """A RayCluster with one worker whose head is this Python program."""
-    made = rm.cluster(name, [rm.gpu_group(replicas=1)])
+    """A RayCluster with one worker whose head is this Python program. Without a head `ray start` alone tries again."""
+    made = rm.cluster(name, [rm.gpu_group(replicas=1, env=rm.RAY_START_ENV)])
     head = made["spec"]["headGroupSpec"]["template"]
     head["metadata"] = {"annotations": {"ray.io/overwrite-container-cmd": "true"}}
     port = head["spec"]["containers"][0]["ports"][0]["containerPort"]

@@ -11,7 +11,7 @@ from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.pod_reaper import kill, pids_of
 from rayscaler_e2e.wait import wait_until
 
-pytestmark = pytest.mark.minutes
+pytestmark = [pytest.mark.minutes, pytest.mark.rotates]
 
 TWO_GPUS = '[{"GPU": 1}, {"GPU": 1}]'
 # For the processes that Ray starts, on a machine with other work.

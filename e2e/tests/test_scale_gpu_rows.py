@@ -15,6 +15,8 @@ from rayscaler_e2e.ray_program import RayError, RayProgram
 from rayscaler_e2e.scenario import Scenario, hold
 from rayscaler_e2e.wait import wait_until
 
+pytestmark = [pytest.mark.minutes, pytest.mark.rotates]
+
 Object = Dict[str, Any]
 STUCK = 3
 READY = 120.0

@@ -15,6 +15,8 @@ from rayscaler_e2e.relay import HoldingRelay
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
+pytestmark = [pytest.mark.minutes, pytest.mark.rotates]
+
 KUBERAY = paths.ROOT / "docs" / "KUBERAY.md"
 RBAC = "rbac.authorization.k8s.io"
 MODES = ("controller", "sidecar")

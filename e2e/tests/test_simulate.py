@@ -77,6 +77,79 @@ def test_two_teams_have_a_cluster_of_one_name(work_dir):
     assert twice.returncode == 1 and "RayCluster train is there twice; rename or remove one" in twice.stderr
 
 
+RECORDED = """apiVersion: rayscaler.dev/v1alpha1
+kind: GPUPool
+metadata: {name: shared}
+spec:
+  gpus: 2
+  queues: [{name: all, namespaceSelector: {}}]
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: research}
+---
+apiVersion: rayscaler.dev/v1alpha1
+kind: Workload
+cluster: research/NAME
+items:
+- {submit: "2026-11-20T10:MINUTES:00Z", duration: 200, resources: {GPU: 1}, count: 2}
+"""
+
+
+def test_recordings_of_one_pool_are_replayed_together(tmp_path):
+    """One behind the other in a file: the work of the second waits for that of the first, as it did."""
+    text = (paths.ROOT / "examples" / "gpu.yaml").read_text()
+    whole = []
+    for name, minutes in (("first", "00"), ("second", "01")):
+        cluster = re.sub(r"^  name: .*", f"  name: {name}\n  namespace: research", text, count=1, flags=re.MULTILINE)
+        whole += [cluster, RECORDED.replace("NAME", name).replace("MINUTES", minutes)]
+    waits = {}
+    for kind, files in (("alone", whole[2:]), ("together", whole)):
+        (tmp_path / f"{kind}.yaml").write_text("---\n".join(files))
+        done = simulate(["simulate", "-f", f"{kind}.yaml", "-w", f"{kind}.yaml", "-o", "json"], tmp_path)
+        assert done.returncode == 0, done.stderr
+        (row,) = json.loads(done.stdout)["variants"]
+        assert row["neverRan"] == 0 and row["peakGPUs"] == 2, row
+        waits[kind] = row["waitingSeconds"]["max"]
+    assert waits["alone"] < 60 and 140 < waits["together"] - waits["alone"] < 240, waits
+    # Of the work alone, with another RayCluster instead of the recorded one.
+    (tmp_path / "work.yaml").write_text(RECORDED.replace("NAME", "first").replace("MINUTES", "00"))
+    done = simulate(["simulate", "-f", str(paths.ROOT / "examples" / "gpu.yaml"), "-w", "work.yaml"], tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+REPAIRED = """apiVersion: rayscaler.dev/v1alpha1
+kind: NodePools
+pools:
+- name: gpus
+  allocatable: {cpu: 64, memory: 512Gi, nvidia.com/gpu: 1}
+  maxNodes: 2
+  repairs: [{from: 0s, until: 2h}]
+"""
+
+
+def test_a_pool_grants_no_place_on_a_node_under_repair(work_dir):
+    """A gang for both Nodes waits for the repair, and one GPU is not granted to it meanwhile."""
+    (work_dir / "nodes.yaml").write_text(REPAIRED)
+    (work_dir / "pool.yaml").write_text(
+        "apiVersion: rayscaler.dev/v1alpha1\nkind: GPUPool\nmetadata: {name: shared}\nspec:\n"
+        "  groups: {resourceName: nvidia.com/gpu}\n  queues: [{name: all, namespaceSelector: {}}]\n"
+    )
+    items = [
+        {"submit": "0s", "duration": "10m", "kind": "placement_group", "strategy": "STRICT_SPREAD", "bundles": [{"GPU": 1}] * 2, "job": "gang"},
+        {"submit": "10s", "duration": "10m", "resources": {"GPU": 1}, "job": "single"},
+    ]
+    workload = {"apiVersion": "rayscaler.dev/v1alpha1", "kind": "Workload", "items": items}
+    (work_dir / "w.yaml").write_text(yaml.safe_dump(workload))
+    words = ["simulate", "-f", str(paths.ROOT / "examples" / "gpu.yaml"), "-f", "pool.yaml", "-w", "w.yaml",
+             "--node-pools", "nodes.yaml", "--by", "job", "-o", "json"]  # fmt: skip
+    done = simulate(words, work_dir)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)["variants"]
+    waits = {job["job"]: job["waitingSeconds"]["max"] for job in row["jobs"]}
+    assert waits["single"] < 600 and waits["gang"] > 6600 and row["scaleUps"] <= 3, row
+
+
 # Kinds with a RayCluster in them, and where.
 KINDS = [
     ("RayCluster", []),
