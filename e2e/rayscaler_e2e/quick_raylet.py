@@ -1,9 +1,10 @@
 """``ray start`` of a worker in a tenth of its time: Ray's own raylet, without its starter.
 
 `ray start` is three Python programs (itself and two agents) around one raylet in C++. A test of what
-raylets and the GCS do needs none of them: with VARIABLE in a container's environment the bench runs this, which takes the command line of the head's raylet, which
-a plain `ray start --head` made, changes the parts of the head, and runs that raylet. In place of
-the agents it gets processes that do nothing; metrics and runtime environments do not work.
+raylets and the GCS do needs none of them: with VARIABLE in a container's environment the bench runs this.
+It takes the command line of the head's raylet, which a plain `ray start --head` made, changes the parts of
+the head, and runs that raylet. In place of the agents it gets processes that do nothing; metrics and runtime
+environments do not work. A container whose variables change what `ray start` finds has `ray start`.
 
     python quick_raylet.py RAY start --node-ip-address=IP --temp-dir=DIR --address=HEAD:PORT ...
 """
@@ -23,12 +24,14 @@ STOP_SECONDS = 5.0
 OBJECT_STORE_BYTES = "80000000"
 IDLE_AGENT = "/bin/sleep 1000000"
 AGENT_PORTS = ("dashboard_agent_listen_port", "metrics_agent_port", "metrics_export_port", "runtime_env_agent_port")
+# Read by `ray start` alone.
+OVERRIDE = "RAY_OVERRIDE_RESOURCES"
 _DROPPED = ("--head", "--num_prestart_python_workers")
 
 
 def main() -> None:
     ray, words = sys.argv[1], sys.argv[2:]
-    if "--head" in words or words[:1] != ["start"]:
+    if "--head" in words or words[:1] != ["start"] or OVERRIDE in os.environ:
         os.execv(ray, [ray, *words])
     options = dict(word[2:].split("=", 1) for word in words[1:] if word.startswith("--") and "=" in word)
     command = command_line(head_raylet(options["address"]), options)

@@ -88,7 +88,7 @@ class Story:
 @pytest.fixture(scope="module")
 def story(api_server: ApiServer, shared_head: Scenario, programs: Dict[str, Path]) -> Iterator[Story]:
     one = shared_head
-    one.reset([rm.gpu_group(maxReplicas=3)], IDLE)
+    one.reset([rm.gpu_group(maxReplicas=3, env=rm.RAY_START_ENV)], IDLE)  # pending for as long as a scrape takes
     work_dir = paths.work_root() / "prometheus"
     shutil.rmtree(work_dir, ignore_errors=True)
     work_dir.mkdir(parents=True)
