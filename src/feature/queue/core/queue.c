@@ -19,7 +19,7 @@
 
 /* ---- the owners ---- */
 
-enum sign { SIGN_GATE, SIGN_EVENT, SIGN_CONDITION, SIGN_GROUP };
+enum sign { SIGN_GATE, SIGN_EVENT, SIGN_CONDITION, SIGN_GROUP, SIGN_UNTRIED };
 
 enum admits {
 	ADMITS_PODS,
@@ -30,7 +30,7 @@ enum admits {
 static const struct owner {
 	const char *name;
 	enum sign sign;   /* that a Pod waits for it */
-	const char *word; /* the gate, the reason of the Event or of the condition PodScheduled */
+	const char *word; /* the gate, the reason of Event or condition, or how its message begins */
 	enum admits admits;
 } owners[] = { { "Kueue", SIGN_GATE, KUEUE_ELASTIC_JOB, ADMITS_STEP },
 	       { "Kueue", SIGN_GATE, "kueue.x-k8s.io/admission", ADMITS_PODS },
@@ -38,6 +38,7 @@ static const struct owner {
 	       { "Volcano", SIGN_GATE, "scheduling.volcano.sh/queue-allocation-gate", ADMITS_PODS },
 	       { "KAI", SIGN_GATE, "kai.scheduler/queue-admission", ADMITS_PODS },
 	       { "YuniKorn", SIGN_CONDITION, "SchedulingSkipped", ADMITS_PODS },
+	       { "Volcano", SIGN_UNTRIED, "pod group is ", ADMITS_PODS },
 	       { "kube-scheduler", SIGN_GROUP, "", ADMITS_STEP },
 #define X(name, reason) { name, SIGN_EVENT, reason, ADMITS_PODS },
 	       QUEUE_POD_REFUSALS(X)
@@ -56,6 +57,14 @@ static const struct condition *scheduled_of(const struct pod *pod)
 	return condition_find(pod->conditions, pod->condition_count, "PodScheduled");
 }
 
+/* Volcano looks for no Node while the queue is over its quota. It then counts the Pods of the PodGroup; of one that fits no
+ * Node the condition has the words of the Nodes, and of the others their "Origin reason". */
+static bool is_untried(const struct condition *scheduled, const char *beginning)
+{
+	return scheduled && strncmp(scheduled->message, beginning, strlen(beginning)) == 0 &&
+	       !strstr(scheduled->message, "Origin reason is");
+}
+
 static bool holds(const struct owner *owner, const struct pod *pod, const struct worker_health *own)
 {
 	const struct strings *gates = &pod->spec.scheduling_gates;
@@ -71,6 +80,8 @@ static bool holds(const struct owner *owner, const struct pod *pod, const struct
 		return node_sample_gang(&pod->spec)[0] != '\0' &&
 		       (own->obstacle == OBSTACLE_WAITING ||
 			own->obstacle == OBSTACLE_NODE_TIMEOUT);
+	case SIGN_UNTRIED:
+		return is_untried(scheduled, owner->word);
 	case SIGN_CONDITION:
 		break;
 	}
@@ -379,6 +390,9 @@ static const char *words_of(const struct health *health, const struct worker *wo
 	if (owner->sign == SIGN_CONDITION)
 		return arena_printf(health->arena, "%s: %.*s", owner->word, MESSAGE_MAX,
 				    scheduled_of(worker->pod)->message);
+	if (owner->sign == SIGN_UNTRIED)
+		return arena_printf(health->arena, "its queue has no room: %.*s", MESSAGE_MAX,
+				    scheduled_of(worker->pod)->message);
 	gate = arena_printf(health->arena, "scheduling gate %s", owner->word);
 	return owner->admits == ADMITS_STEP ? workload_text(health, gate) : gate;
 }
@@ -391,13 +405,14 @@ static void assess_worker(struct step *step, const struct worker *worker, const 
 				facts_launch(health->facts, worker)->node_ms :
 				GRACE_MS;
 
-	if (owner->sign == SIGN_GROUP) {
+	if (owner->sign == SIGN_GROUP || owner->sign == SIGN_UNTRIED) {
 		const struct condition *scheduled = scheduled_of(worker->pod);
 
 		own->gated_since = scheduled && scheduled->last_transition != TIME_NONE ?
 					   scheduled->last_transition :
 					   worker->pod->created;
-		step->gang_since = int64_max(step->gang_since, own->gated_since);
+		if (owner->sign == SIGN_GROUP)
+			step->gang_since = int64_max(step->gang_since, own->gated_since);
 	}
 	own->waiting_reason = REASON_WAITS_FOR_QUEUE;
 	own->obstacle_message =
@@ -564,6 +579,18 @@ static void add_spare(const struct packing *packing, size_t gang, size_t *spare)
 	}
 }
 
+/* The unit of these fresh Pods is asked for in a later step. */
+static void put_off(struct packing *packing, const struct fresh *fresh, size_t first, size_t end,
+		    size_t *spare)
+{
+	for (size_t j = first; j < end; j++) {
+		packing->groups[fresh->groups.at[j]].later++;
+		if (fresh->gangs.at[j] != NO_GANG &&
+		    (j == first || fresh->gangs.at[j] != fresh->gangs.at[j - 1]))
+			add_spare(packing, fresh->gangs.at[j], spare);
+	}
+}
+
 /* One Pod that no Node holds would hold back all others of its step, so the first one has what the free Nodes hold; where
  * they hold nothing, all is asked for, and a node autoscaler sees it. Of the units, gangs first, those are taken that fit.
  * Costs as capacity_check_take(). */
@@ -593,12 +620,7 @@ static void keep(struct packing *packing)
 			any = true;
 			continue;
 		}
-		for (size_t j = i; j < end; j++) {
-			packing->groups[fresh.groups.at[j]].later++;
-			if (fresh.gangs.at[j] != NO_GANG &&
-			    (j == i || fresh.gangs.at[j] != fresh.gangs.at[j - 1]))
-				add_spare(packing, fresh.gangs.at[j], spare);
-		}
+		put_off(packing, &fresh, i, end, spare);
 	}
 	if (any)
 		return;
