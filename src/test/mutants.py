@@ -79,7 +79,11 @@ MUTANTS = [
     Mutant(RELEASE, "share_dominant(need->account, need->given->amount)) >= 0;", "share_dominant(need->account, 0)) >= 0;", ROUNDS, "FAILED"),
     Mutant(WORK, "return work->pool->units[work->reserved].amount -", "return 0 *", ROUNDS, "FAILED"),
     Mutant(WORK, ".amount - share_unlent(owner);", ".amount;", LAWS, "law 4"),
-    Mutant(RELEASE, "busy <= (need->guaranteed ? 1 : 0)", "busy <= 0", ROUNDS, "FAILED"),
+    Mutant(RELEASE, "return need->reserved && worker->since_ms > work->pool->reserved_since_ms &&", "return need->reserved &&", LAWS, "law 2"),
+    Mutant(WORK, "pool->reserve_at_most_ms - queue->drain_after_ms;", "pool->reserve_at_most_ms;", LAWS, "law 2"),
+    Mutant(FILL, "!work->lends && fits_soon(", "fits_soon(", "core_share_test", "FAILED"),
+    Mutant(POOL_ROUNDS, "unit->unlent = true;", "unit->unlent = false;", LOCKS, "FAILED"),
+    Mutant(RELEASE, "busy <= may_end_busy(need)", "busy <= 0", ROUNDS, "FAILED"),
     # ---- the caller: law 1
     Mutant(LEDGER, "replicas = int64_max(replicas, patch->replicas[group]);", "replicas = int64_max(replicas, 0);", CALLER, "law 1"),
     Mutant(POOLS, "return err->kind == ERR_CONFLICT ||", "return err->kind == ERR_CONFLICT || err->kind == ERR_TIMEOUT ||", CALLER, "law 1"),

@@ -10,6 +10,9 @@
  *   2. Borrowing: of the queues that still wait the highest priority, then the lowest share
  *      first. The share is the usage beyond the guarantee, divided by the weight; of a queue in
  *      several pools the largest one (dominant share), scaled to the pool's capacity.
+ *   3. Lending: in the same order, work of other queues uses what is reserved, if drain_after_ms
+ *      from now on ends before the reservation. Nothing is released for it. Not if the reserved
+ *      unit needs other pools too: work would end in this one, and it may not have the others.
  * Ties: the unit that waits longest, then the queue's name. Within a queue: priority of the unit,
  * units for which work waits before requested ones, waiting time, name of the cluster, order in the
  * input. A requested unit is in step 1 only if no such work of its queue waits for step 2. A unit in
@@ -20,13 +23,13 @@
  *
  * Kept from borrowers, also while free: the part of a guarantee that is not lendable, the amount of
  * a unit within its guarantee that does not fit yet (its queue borrows nothing meanwhile), and the
- * reservation, of which the part that is kept for its queue anyway counts once. The reservation is for a unit that has waited for at least reserve_after_ms, of the
- * highest priority of a queue, then for the longest time, if it would fit beside the guaranteed
- * demand of the other queues, below its maximum, and beside work that is older than
- * reserve_at_most_ms. Its queue takes nothing else. It is kept from
- * queues of a lower priority, and from those of the same priority whose share is not lower than
- * that of its queue; these may use what is beyond it, and nothing is released for them. So the
- * usage of its queue falls until no other has a lower share, and from then on all GPUs that
+ * reservation, of which the part that is kept for its queue anyway counts once. The reservation is
+ * for a unit that has waited for at least reserve_after_ms, of the highest priority of a queue, then
+ * for the longest time, if it would fit beside the guaranteed demand of the other queues, below its
+ * maximum, and beside work that is older than reserve_at_most_ms. Its queue takes nothing else. It
+ * is kept from queues of a lower priority, and from those of the same priority whose share is not
+ * lower than that of its queue; these may use what is beyond it, and nothing is released for them.
+ * So the usage of its queue falls until no other has a lower share, and from then on all GPUs that
  * borrowers free are collected: the unit is granted when their work has ended. One at a time, so
  * two gangs never hold half of the pool each. The caller bounds the time of reservations by
  * reserve_after_ms. In a queue at its maximum nothing passes a unit that has waited as long.
@@ -41,10 +44,10 @@
  * Workers that no demand needs are also released for another cluster of the same queue, and for the
  * reservation; those that only a request needs for work of another cluster of the same queue. For
  * work this may be within the guarantee, which the work has then. Of the workers that demand needs
- * those of requests end first. A cluster that wins in this call loses
- * nothing in it to a borrower, or two gangs would exchange their halves. Busy workers are drained
- * only for a unit within its guarantee, only of queues that allow it, after all idle ones, lowest
- * priority first.
+ * those of requests end first. A cluster that wins in this call loses nothing in it to a borrower,
+ * or two gangs would exchange their halves. Busy workers are drained only of queues that allow it,
+ * after all idle ones, lowest priority first, and only for a unit within its guarantee; those whose
+ * work has begun since the reservation also for it, if they have ended before it does.
  *
  * Why it differs from others (versions of 2026; sources: the projects' documents and the issues
  * named).

@@ -1,4 +1,4 @@
-/* Steps 1 and 2 of the order in share.h. Each step is a heap of the accounts that still have units
+/* The steps of the order in share.h. Each step is a heap of the accounts that still have units
  * to look at; the first one's next unit is granted, made to come, or passed over.
  *
  * A unit that is passed over is not looked at again in its step: the room of a borrower only falls
@@ -133,7 +133,7 @@ static bool take(struct share_work *work, struct share_account *account, size_t 
 	if (fits_now(work, account, unit, guaranteed)) {
 		work->free -= given->amount;
 		work->result->units[unit] = SHARE_GRANTED;
-	} else if (fits_soon(work, account, unit, guaranteed)) {
+	} else if (!work->lends && fits_soon(work, account, unit, guaranteed)) {
 		account->coming += given->amount;
 		work->result->units[unit] = SHARE_COMING;
 	} else {
@@ -162,7 +162,7 @@ static bool look_at(struct share_work *work, struct share_account *account, size
 	const struct share_unit *given = &work->pool->units[unit];
 	int64_t amount = given->amount;
 
-	if (work->result->units[unit] >= SHARE_COMING)
+	if (work->result->units[unit] >= SHARE_COMING || (work->lends && given->requested))
 		return false;
 	if (account->usage + amount > account->queue->maximum) {
 		work->result->units[unit] = SHARE_AT_MAXIMUM;
@@ -201,11 +201,14 @@ static bool give_next(struct share_work *work, struct share_account *account, bo
 
 /* ---- the steps ---- */
 
-static bool takes_part(const struct share_account *account, bool guaranteed)
+static bool takes_part(const struct share_work *work, const struct share_account *account,
+		       bool guaranteed)
 {
 	if (account->unit_count == 0)
 		return false;
-	return guaranteed ? account->guaranteed > 0 : account->claim == 0;
+	if (guaranteed)
+		return account->guaranteed > 0;
+	return account->claim == 0 && (!work->lends || share_may_use_reserved(work, account));
 }
 
 static void run_step(struct share_work *work, struct heap *heap)
@@ -215,7 +218,7 @@ static void run_step(struct share_work *work, struct heap *heap)
 
 		account->next_unit = 0;
 		account->hopeless = INT64_MAX;
-		if (takes_part(account, heap->guaranteed))
+		if (takes_part(work, account, heap->guaranteed))
 			push(heap, account);
 	}
 	while (heap->count > 0) {
@@ -241,4 +244,7 @@ void share_fill(struct share_work *work, struct arena *arena)
 	run_step(work, &heap);
 	heap.guaranteed = false;
 	run_step(work, &heap);
+	work->lends = work->reserved != SHARE_NONE;
+	if (work->lends)
+		run_step(work, &heap);
 }

@@ -43,7 +43,8 @@ struct share_unit {
 	int32_t priority; /* within the queue */
 	bool passed_over; /* it takes nothing in this call, and nothing is kept for it */
 	bool unreserved;  /* there is never a reservation for it */
-	bool requested;   /* nothing waits for it (request_resources of Ray's SDK) */
+	bool unlent; /* nothing of a reservation for it is lent: it needs GPUs of other pools too */
+	bool requested; /* nothing waits for it (request_resources of Ray's SDK) */
 };
 
 enum share_state {
@@ -85,6 +86,7 @@ struct share_pool {
 	/* Work of this age is expected to run for as long again: what it uses is not reserved.
 	 * 0: any work may end. */
 	int64_t reserve_at_most_ms;
+	int64_t reserved_since_ms; /* a reservation, of this call or an earlier one */
 	const struct share_queue *queues;
 	size_t queue_count;
 	const struct share_cluster *clusters;

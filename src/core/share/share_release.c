@@ -51,6 +51,14 @@ static bool may_lose_any(const struct need *need, const struct share_account *lo
 	return share_compare(share_dominant(need->account, 0), share_dominant(loser, 0)) < 0;
 }
 
+/* It has what is reserved for the unit, or as much: its work has begun since, and its queue gives it back. */
+static bool is_lent(const struct share_work *work, const struct need *need,
+		    const struct share_account *loser, const struct share_worker *worker)
+{
+	return need->reserved && worker->since_ms > work->pool->reserved_since_ms &&
+	       share_may_use_reserved(work, loser);
+}
+
 /* Whether this one might end, apart from shares and priorities. */
 static bool may_end(const struct share_work *work, const struct need *need,
 		    const struct share_account *loser, const struct share_worker *worker)
@@ -61,18 +69,20 @@ static bool may_end(const struct share_work *work, const struct need *need,
 		return false;
 	if (need->unit == SHARE_NONE)
 		return true;
+	if (worker->state == SHARE_BUSY && !need->guaranteed && !is_lent(work, need, loser, worker))
+		return false;
 	return worker->cluster != need->given->cluster &&
 	       (need->guaranteed || !work->wins[worker->cluster]);
 }
 
-static bool shares_allow(const struct need *need, const struct share_account *loser,
-			 const struct share_worker *worker)
+static bool shares_allow(const struct share_work *work, const struct need *need,
+			 const struct share_account *loser, const struct share_worker *worker)
 {
 	if (need->unit == SHARE_NONE || need->guaranteed)
 		return true;
 	if (loser == need->account)
 		return !worker->needed || (worker->requested && may_replace(need, loser));
-	if (need->reserved && !worker->needed)
+	if (need->reserved && (!worker->needed || is_lent(work, need, loser, worker)))
 		return true;
 	if (loser->queue->priority != need->account->queue->priority)
 		return loser->queue->priority < need->account->queue->priority;
@@ -85,7 +95,7 @@ static bool shares_allow(const struct need *need, const struct share_account *lo
 
 /* Moves next_worker to the next one that may end for this need; false: none does. It does not pass
  * one that the shares forbid: those after it are needed as well, and only much smaller ones could
- * be allowed. */
+ * be allowed, or lent ones. */
 static bool find_next(const struct share_work *work, struct need *need, struct share_account *loser,
 		      bool busy)
 {
@@ -98,9 +108,13 @@ static bool find_next(const struct share_work *work, struct need *need, struct s
 		if (worker->state == SHARE_BUSY && !busy)
 			return false;
 		need->looked++;
-		if (work->result->workers[index].action == SHARE_STAY &&
-		    (worker->state == SHARE_BUSY) == busy && may_end(work, need, loser, worker))
-			return shares_allow(need, loser, worker);
+		if (work->result->workers[index].action != SHARE_STAY ||
+		    (worker->state == SHARE_BUSY) != busy || !may_end(work, need, loser, worker))
+			continue;
+		if (shares_allow(work, need, loser, worker))
+			return true;
+		if (!need->reserved)
+			return false;
 	}
 	return false;
 }
@@ -184,13 +198,18 @@ static bool fits_without_others(const struct share_work *work, const struct need
 	return places->take(places->context, need->unit, true);
 }
 
+static bool may_end_busy(const struct need *need)
+{
+	return need->guaranteed || need->reserved;
+}
+
 /* Ends workers until the unit fits. */
 static bool gather(struct share_work *work, struct need *need)
 {
 	const struct share_places *places = work->pool->places;
 	size_t limit = places ? LOOK_MAX : work->pool->worker_count, index;
 
-	for (int busy = 0; busy <= (need->guaranteed ? 1 : 0); busy++) {
+	for (int busy = 0; busy <= may_end_busy(need); busy++) {
 		while (need->picked < limit && (index = pick(work, need, busy)) != SHARE_NONE) {
 			work->picked[need->picked++] = index;
 			end_worker(work, index);
@@ -272,7 +291,7 @@ bool share_make_room(struct share_work *work, size_t unit, bool guaranteed)
 	const struct share_unit *given = &work->pool->units[unit];
 	struct share_account *account = share_account_of(work, given->cluster);
 	struct need need = { unit, given, account, guaranteed, unit == work->reserved, 0, 0 };
-	int64_t most = work->endable[0] + (guaranteed ? work->endable[1] : 0);
+	int64_t most = work->endable[0] + (may_end_busy(&need) ? work->endable[1] : 0);
 
 	if (given->amount >= account->hopeless || account->in_vain >= IN_VAIN_MAX ||
 	    (!guaranteed && share_reserved_from(work, account) > 0) ||

@@ -24,12 +24,29 @@ void share_charge(struct share_work *work, struct share_account *account, int64_
 	work->kept += share_kept(account);
 }
 
+int64_t share_lent_until(const struct share_pool *pool, const struct share_queue *queue)
+{
+	if (queue->drain_after_ms < 0)
+		return INT64_MIN;
+	if (pool->reserve_at_most_ms == 0)
+		return INT64_MAX;
+	return pool->reserved_since_ms + pool->reserve_at_most_ms - queue->drain_after_ms;
+}
+
+bool share_may_use_reserved(const struct share_work *work, const struct share_account *account)
+{
+	const struct share_unit *unit = &work->pool->units[work->reserved];
+
+	return !unit->unlent && account != share_account_of(work, unit->cluster) &&
+	       work->pool->now_ms < share_lent_until(work->pool, account->queue);
+}
+
 /* Without what is kept for its queue anyway, in `kept`: a claim, or a part of the guarantee that it will use. */
 int64_t share_reserved_from(const struct share_work *work, const struct share_account *account)
 {
 	const struct share_account *owner;
 
-	if (work->reserved == SHARE_NONE)
+	if (work->reserved == SHARE_NONE || work->lends)
 		return 0;
 	owner = share_account_of(work, work->pool->units[work->reserved].cluster);
 	if (owner == account || owner->claim > 0 ||

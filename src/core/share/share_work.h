@@ -39,6 +39,7 @@ struct share_work {
 	int64_t kept;                   /* sum of share_kept */
 	int64_t endable[2];             /* sums of the idle and of the busy workers that may end */
 	size_t reserved; /* the unit with the reservation, until it is granted or coming */
+	bool lends;      /* step 3 */
 	bool *wins;      /* clusters with a unit that is granted or coming */
 	size_t *picked;  /* has room for all workers */
 	bool usage_fell; /* of any account, by a release; share_fill resets it */
@@ -94,6 +95,10 @@ int64_t share_kept(const struct share_account *account);
 /* Adds to the usage and to the claim of an account. */
 void share_charge(struct share_work *work, struct share_account *account, int64_t usage,
 		  int64_t claim);
+/* The queue's workers can be given back within the time of a reservation that is used until then; INT64_MIN:
+ * never. */
+int64_t share_lent_until(const struct share_pool *pool, const struct share_queue *queue);
+bool share_may_use_reserved(const struct share_work *work, const struct share_account *account);
 /* The amount that the reservation keeps from it. */
 int64_t share_reserved_from(const struct share_work *work, const struct share_account *account);
 /* The part of `free`, now or soon, that a unit of the account may use. */
@@ -103,7 +108,7 @@ int64_t share_room(const struct share_work *work, const struct share_account *ac
 /* For at least reserve_after_ms. */
 bool share_waits_long(const struct share_pool *pool, size_t unit);
 
-/* share_fill.c: steps 1 and 2 of the order. */
+/* share_fill.c: the steps of the order. */
 void share_fill(struct share_work *work, struct arena *arena);
 
 /* share_release.c */

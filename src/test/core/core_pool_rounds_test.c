@@ -306,6 +306,54 @@ static void a_reservation_is_bounded(void **state)
 	assert_true(scene.pasts[0].failures > 0);
 }
 
+/* Work with a deadline uses what is saved for a gang until the actor has ended, and not the last time. */
+static void a_reservation_is_lent(void **state)
+{
+	(void)state;
+	scene.queues[0][Y].has_busy = true;
+	scene.queues[0][Y].busy_after_seconds = 60;
+	hold(Z, 0, 1);
+	ask(X, 4, 0, true);
+	ask(Y, 3, 0, false);
+	ask(W, 3, 0, false);
+	scene.now += 121 * SECOND;
+	allocate();
+	expect(X, 0, 0);
+	expect(W, 0, 0);
+	expect(Y, 3, 0);
+	scene.asks[Y].list.count = 0;
+	scene.now += SECOND;
+	hold(Y, 0, 3);
+	scene.now += 100 * SECOND;
+	allocate();
+	assert_false(scene.last->shares[Y].drains);
+	scene.members[Z].workers.count = 0;
+	allocate();
+	assert_true(scene.last->shares[Y].drains);
+	expect(W, 0, 0);
+	scene.members[Y].workers.count = 0;
+	scene.now += 60 * SECOND;
+	allocate();
+	expect(X, 4, 0);
+}
+
+/* Of a unit of two pools it is not: work would end in one of them, and the other one may not have its part. */
+static void a_reservation_in_two_pools_is_not_lent(void **state)
+{
+	(void)state;
+	for (size_t p = 0; p < POOLS; p++) {
+		scene.queues[p][Y].has_busy = true;
+		scene.queues[p][Y].busy_after_seconds = 60;
+		hold(Z, p, 1);
+	}
+	ask(X, 4, 4, true);
+	ask(Y, 1, 0, false);
+	scene.now += 121 * SECOND;
+	allocate();
+	assert_true(scene.pasts[0].reserved_since > 0);
+	expect(Y, 0, 0);
+}
+
 static void a_single_replica_has_no_reservation(void **state)
 {
 	(void)state;
@@ -581,6 +629,8 @@ int main(void)
 		TEST(a_unit_of_two_pools_is_reserved_in_both),
 		TEST(a_reservation_ends),
 		TEST(a_reservation_is_bounded),
+		TEST(a_reservation_is_lent),
+		TEST(a_reservation_in_two_pools_is_not_lent),
 		TEST(a_single_replica_has_no_reservation),
 		TEST(a_grant_that_is_not_used_is_given_to_others),
 		TEST(status_waiting_has_a_share_for_each_queue),

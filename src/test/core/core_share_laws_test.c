@@ -118,6 +118,8 @@ static void make_scene(uint64_t seed)
 			 ((struct share_cluster){ NAMES[i], below(scene.queues.count) }));
 	if (often(50))
 		scene.pool.reserve_after_ms = SHARE_NEVER;
+	scene.pool.reserve_at_most_ms = often(50) ? 0 : 610 * SECOND;
+	scene.pool.reserved_since_ms = SCENE_NOW - (int64_t)below(20) * SECOND;
 	make_workers(gpus);
 	make_units();
 	if (often(5))
@@ -343,6 +345,22 @@ static const char *check_safety(const struct share_result *result)
 	return NULL;
 }
 
+/* Beyond its guarantee only for the reservation, of work that began since and that ends before it does. */
+static bool may_drain_for(const struct share_result *result, size_t worker)
+{
+	const struct share_queue *queue = &scene.queues.at[queue_of_worker(worker)];
+	size_t unit = result->workers[worker].unit, owner = queue_of_unit(unit);
+	int64_t at_most = scene.pool.reserve_at_most_ms;
+
+	if (usage(owner) <= sums[owner].guaranteed)
+		return true;
+	if (unit != result->reserved)
+		return scene.units.at[unit].amount <= sums[owner].guaranteed;
+	return scene.workers.at[worker].since_ms > scene.pool.reserved_since_ms &&
+	       (at_most == 0 ||
+		scene.pool.now_ms + queue->drain_after_ms < scene.pool.reserved_since_ms + at_most);
+}
+
 static const char *check_ends(const struct share_result *result)
 {
 	for (size_t i = 0; i < scene.workers.count; i++) {
@@ -355,6 +373,8 @@ static const char *check_ends(const struct share_result *result)
 		    (scene.workers.at[i].state != SHARE_BUSY || queue->drain_after_ms < 0 ||
 		     order->deadline_ms != scene.pool.now_ms + queue->drain_after_ms))
 			return "2: a worker is drained without the right or the time";
+		if (order->action == SHARE_DRAIN && !may_drain_for(result, i))
+			return "2: a worker is drained for a borrower";
 		if (order->action != SHARE_STAY && order->unit != SHARE_NONE &&
 		    result->units[order->unit] != SHARE_COMING)
 			return "2: a worker ends for a unit that is not coming";

@@ -419,6 +419,81 @@ static void a_reservation_uses_what_is_kept_for_its_queue(void **state)
 	expect_granted("b", 3);
 }
 
+/* A gang of 8 for which GPUs are saved since 100 s, for at most 600 s, beside a queue that gives its workers back. */
+static void start_lending(int64_t drain_after_ms, size_t units, size_t busy)
+{
+	scene_start(&scene, 8);
+	scene.pool.reserve_at_most_ms = 600 * SECOND;
+	scene.pool.reserved_since_ms = SCENE_NOW - 100 * SECOND;
+	asks("gang", 0, 0, 1);
+	scene_ask(&scene, 8, 300);
+	asks("lent", 0, units, 1);
+	scene.queues.at[1].drain_after_ms = drain_after_ms;
+	scene_hold(&scene, SHARE_BUSY, busy);
+	asks("other", 0, units, 1);
+	scene_hold(&scene, SHARE_BUSY, busy < 8);
+}
+
+static void what_is_reserved_is_lent_to_those_who_give_it_back_in_its_time(void **state)
+{
+	(void)state;
+	start_lending(499 * SECOND, 6, 0);
+	scene_share(&scene);
+	assert_int_equal(scene.result->reserved, 0);
+	expect_granted("lent", 6);
+	expect_granted("other", 0);
+	assert_int_equal(scene.result->next_ms, SCENE_NOW + SECOND);
+	scene_done(&scene);
+	start_lending(500 * SECOND, 6, 0); /* the reservation has ended by then */
+	scene_share(&scene);
+	expect_granted("lent", 0);
+	scene_done(&scene);
+	start_lending(499 * SECOND, 6, 0);
+	scene.units.at[0].unlent = true;
+	scene_share(&scene);
+	expect_granted("lent", 0);
+	scene_done(&scene);
+	start_lending(499 * SECOND, 6, 0);
+	for (size_t i = 1; i < 7; i++)
+		scene.units.at[i].requested = true;
+	scene_share(&scene);
+	expect_granted("lent", 0);
+	scene_done(&scene);
+	start_lending(499 * SECOND, 6, 0);
+	scene.units.at[0].amount = 7 * GPU; /* it fits: nothing is lent of what it takes */
+	scene_share(&scene);
+	expect_granted("gang", 7);
+	expect_granted("lent", 0);
+}
+
+static void what_is_lent_comes_back_when_the_gang_then_fits(void **state)
+{
+	(void)state;
+	start_lending(400 * SECOND, 0, 7); /* another worker is busy */
+	scene_share(&scene);
+	assert_int_equal(scene_ends(&scene, SHARE_DRAIN), 0);
+	scene_done(&scene);
+	start_lending(400 * SECOND, 0, 8);
+	scene_share(&scene);
+	assert_int_equal(scene.result->units[0], SHARE_COMING);
+	assert_int_equal(scene_ends(&scene, SHARE_DRAIN), 8);
+	assert_int_equal(scene.result->workers[0].deadline_ms, SCENE_NOW + 400 * SECOND);
+	scene_done(&scene);
+	start_lending(400 * SECOND, 0, 8);
+	scene.workers.at[3].since_ms = scene.pool.reserved_since_ms; /* earlier work */
+	scene_share(&scene);
+	assert_int_equal(scene_ends(&scene, SHARE_DRAIN), 0);
+	scene_done(&scene);
+	start_lending(400 * SECOND, 0, 8);
+	scene.workers.at[3].state = SHARE_IDLE;
+	scene.workers.at[3].needed = true; /* by a request, on what was lent */
+	scene.workers.at[4].state = SHARE_IDLE;
+	scene.workers.at[4].since_ms = SCENE_NOW - 50 * SECOND;
+	scene_share(&scene);
+	assert_int_equal(scene_ends(&scene, SHARE_DRAIN), 6);
+	assert_int_equal(scene_ends(&scene, SHARE_RELEASE), 2);
+}
+
 static void a_gang_that_guarantees_exclude_reserves_nothing(void **state)
 {
 	(void)state;
@@ -852,6 +927,8 @@ int main(void)
 		CASE(a_reserved_gang_is_before_urgent_units_of_its_queue),
 		CASE(a_reservation_leaves_guarantees_and_lower_shares),
 		CASE(a_reservation_uses_what_is_kept_for_its_queue),
+		CASE(what_is_reserved_is_lent_to_those_who_give_it_back_in_its_time),
+		CASE(what_is_lent_comes_back_when_the_gang_then_fits),
 		CASE(a_gang_that_guarantees_exclude_reserves_nothing),
 		CASE(one_that_is_larger_than_the_pool_reserves_nothing),
 		CASE(free_GPUs_are_kept_for_a_guaranteed_unit),

@@ -175,7 +175,8 @@ static const struct field reclaim_fields[] = {
 	BUSY(POOL, busy_after_seconds,
 	     .description = "Never, the default: busy workers run until they are idle. "
 			    "{afterSeconds: N}: a worker above its queue's guarantee is drained "
-			    "with that deadline while a queue below its guarantee waits."),
+			    "with that deadline while a queue below its guarantee waits. It may "
+			    "also use reserved GPUs, and then ends for the reservation."),
 	FIELD_BOOLEAN(POOL, keeps_protected, "keepDoNotDisrupt",
 		      .description = "Also beyond the guarantee, worker Pods with the annotation "
 				     "rayscaler.dev/do-not-disrupt do not end for others. "

@@ -93,6 +93,7 @@ static struct share_pool share_pool_of(struct rounds *r, size_t pool)
 	/* Without a Node with GPUs the amounts say the same. */
 	bool places = r->input->free && r->input->free->gpus[pool] > 0 && table->units.count > 0;
 	bool reserves = r->pasts[pool].reserve_again <= r->input->now;
+	time_ms since = r->pasts[pool].reserved_since;
 
 	table->places = (struct pool_places_input){ .free = r->input->free,
 						    .devices = r->input->devices,
@@ -113,6 +114,7 @@ static struct share_pool share_pool_of(struct rounds *r, size_t pool)
 					    ms_of(table->pool->reserve_after_seconds, SHARE_NEVER) :
 					    SHARE_NEVER,
 		.reserve_at_most_ms = at_most_ms(table),
+		.reserved_since_ms = since > 0 ? since : r->input->now,
 		.queues = table->queues.at,
 		.queue_count = table->queues.count,
 		.clusters = table->clusters.at,
@@ -198,8 +200,12 @@ static void keep_units(struct rounds *r, struct pool_joint *joint, size_t kept)
 
 		if (!run)
 			continue;
-		for (size_t i = 0; i < run->count; i++)
-			r->tables->at[p].units.at[run->first + i].passed_over = i >= kept;
+		for (size_t i = 0; i < run->count; i++) {
+			struct share_unit *unit = &r->tables->at[p].units.at[run->first + i];
+
+			unit->passed_over = i >= kept;
+			unit->unlent = true;
+		}
 	}
 }
 
