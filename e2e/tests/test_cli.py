@@ -30,10 +30,11 @@ from rayscaler_e2e.pod_schedule import VIRTUAL_NODE
 from rayscaler_e2e.processes import Process
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.relay import HoldingRelay
-from rayscaler_e2e.scenario import wait_at_rest
+from rayscaler_e2e.scenario import hold, wait_at_rest
 from rayscaler_e2e.tools import find_tool
 from rayscaler_e2e.wait import allowed, wait_until
 
+UNUSED_SECONDS = 2
 IDLE = 5
 UNTOUCHED = {"bench.rayscaler.dev/operator-lag-seconds": "3600"}
 COMMANDS = ("status", "explain", "request", "resume", "adopt", "release", "unprotect", "snapshot", "plan", "record", "simulate", "lint", "devices", "park", "version")
@@ -448,12 +449,23 @@ def test_a_recording_from_ray_itself(scaled, work_dir):
             wait_until(lambda: recorded(way) == wanted, 30, f"actor and request by {way[0]}")
             assert "bundles were requested at an unknown time" in path.read_text()
         assert _output("simulate", "-f", str(path), "-w", str(path))
+        program.call("release", name="actors")
+        hold(lambda: one.replicas() == 1, UNUSED_SECONDS + 2 * IDLE, "the request keeps its worker")
+        recorded(ways[1])
+        kept, ended = _gpu_hours_with(path, "requests.unusedAfterSeconds", 0, UNUSED_SECONDS)
+        assert ended < kept, "the replay ends the worker that the request kept unused"
         program.call("request", bundles=[])
         wait_until(lambda: recorded(ways[1]) == wanted[:1], 30, "the request to be gone")
         program.end()
     one.wait_empty()
     failed = cli.run("record", "shared", "-o", str(work_dir / "none"), "--gcs", "127.0.0.1:1", status=1).stderr
     assert "127.0.0.1:1" in failed and not (work_dir / "none").exists()
+
+
+def _gpu_hours_with(recording, setting, *values):
+    words = ["--vary", f"{setting}={','.join(map(str, values))}", "-o", "json"]
+    variants = json.loads(_output("simulate", "-f", str(recording), "-w", str(recording), *words))["variants"]
+    return [variant["gpuHours"]["provisioned"] for variant in variants]
 
 
 def test_a_recording_over_tls(alone, work_dir, tmp_path):
