@@ -8,7 +8,7 @@
 #include "laws_random.h"
 
 #define REASON "RequestUnused"
-#define BUNDLES_MAX 6
+#define BUNDLES_MAX 12
 #define ASKED                                                                                      \
 	"[{\"resourceRequests\":[{\"request\":{\"resourcesBundle\":{\"GPU\":%d}},\"count\":\"%d\"}]}]"
 
@@ -49,7 +49,7 @@ static struct cJSON *make_asked(const struct cJSON *snapshot, struct laws_random
 	set(TREE_AT(tree, "rayState"), "clusterResourceConstraints", cJSON_Parse(text));
 	set(settings, "requests-unused-after-seconds",
 	    cJSON_CreateNumber(1 + 60 * laws_random_below(random, 4)));
-	if (laws_random_below(random, 3) == 0)
+	if (laws_random_below(random, 2))
 		set(settings, "requests-ahead-of-use",
 		    cJSON_CreateNumber(laws_random_below(random, 4)));
 	if (most > 0)
