@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/list.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "codec/objects/autoscaler_json.h"
@@ -14,7 +13,7 @@
 #include "core/report/autoscaler_status.h"
 #include "core/report/summary.h"
 #include "ctl/report/feature.h"
-#include "ctl/report/overload.h"
+#include "ctl/report/write_queue.h"
 #include "ctl/shared/cluster_map.h"
 #include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
@@ -26,9 +25,9 @@
 
 #define PLURAL "rayclusterautoscalers"
 #define STATUS_INTERVAL_MS 1000 /* between two writes of one object */
-#define CACHE_WAIT_MS 5000      /* for our own write to come back through the watch */
 #define RETRY_MS 5000
 #define WRITES_PER_SECOND_MAX 20
+#define UNDER_WAY_MAX 100
 /* Two clocks differ by less, or the leader before us writes no later. */
 #define SECOND_SKEW_MS INT64_C(10000)
 /* A second controller is believed to live for so long after its last write: two times its interval. */
@@ -53,16 +52,9 @@ struct second_controller {
 struct entry {
 	struct cluster_entry of;
 	struct autoscaler_writer *writer;
-	struct list_item waits; /* in the list of the writer */
-	bool wanted;            /* the cluster is managed: it should have an object */
-	char *status;           /* the status to write; NULL: none */
-	struct kube_call *call;
-	int64_t not_before_ms; /* no call before */
-	/* The last write: the version it was based on, the hash of its content, its time, and the
-	 * resulting version. */
-	char *base_version, *answer_version;
-	uint64_t sent;
-	int64_t sent_ms;
+	struct write_item status;
+	bool wanted;                /* the cluster is managed: it should have an object */
+	char *answer_version;       /* of the object after the last write */
 	const struct summary *last; /* status to write, autoscaler_status_sent */
 	struct arena last_arena;
 	/* The last comparison without a difference, so that the next one is short. */
@@ -70,28 +62,17 @@ struct entry {
 	uint64_t same_status;
 	struct second_controller second;
 	struct scale_list planned, done; /* of the last decision; carried out */
-	struct log_repeat trouble;
 };
 
 struct autoscaler_writer {
 	const struct control *control;
 	const struct kube_informer *informer;
 	struct cluster_map entries; /* of struct entry */
-	struct loop_timer *timer;
-	int64_t timer_ms;   /* when the timer is due; INT64_MAX: it is not set */
-	int64_t spacing_ms; /* between two writes */
-	int64_t last_ms;
-	struct overload overload;
+	struct write_queue queue;
 	char *controller; /* our name */
 	time_ms since;    /* of our first decision; TIME_NONE before it */
 	struct log_repeat second_controllers;
-	/* Entries that may have something to send, in the order in which they are served, so that a
-	 * write does not visit the whole fleet. */
-	struct list waiting;
-	bool denied; /* the refusal was logged */
 };
-
-static void sweep(void *context);
 
 /* --- results of patches --- */
 
@@ -160,24 +141,14 @@ static bool same(const char *a, const char *b)
 	return a && b && !strcmp(a, b);
 }
 
-static void join(struct entry *entry)
-{
-	if (!entry->waits.list)
-		list_add(&entry->writer->waiting, &entry->waits);
-}
-
 static void entry_done(void *one)
 {
 	struct entry *entry = one;
 
-	list_remove(&entry->waits);
-	kube_client_cancel(entry->call);
+	write_item_done(&entry->status);
 	scale_list_done(&entry->planned);
 	scale_list_done(&entry->done);
-	log_repeat_done(&entry->trouble);
 	arena_done(&entry->last_arena);
-	memory_free(entry->status);
-	memory_free(entry->base_version);
 	memory_free(entry->answer_version);
 	memory_free(entry->same_version);
 }
@@ -191,8 +162,8 @@ static struct entry *find_entry(struct autoscaler_writer *writer, const char *na
 		return entry;
 	entry = cluster_map_make(&writer->entries, namespace_, name);
 	entry->writer = writer;
-	entry->not_before_ms = INT64_MIN / 2;
-	entry->sent_ms = INT64_MIN / 2;
+	write_item_init(&entry->status, &writer->queue, entry, entry->of.namespace_, entry->of.key,
+			entry->of.key);
 	return entry;
 }
 
@@ -201,49 +172,6 @@ static struct entry *find_entry(struct autoscaler_writer *writer, const char *na
 static int64_t now_ms(const struct autoscaler_writer *writer)
 {
 	return loop_monotonic_ms(writer->control->loop);
-}
-
-/* Serves the waiting entries soon, in their order; never inside a decision. */
-static void start_timer(struct autoscaler_writer *writer, int64_t due_ms)
-{
-	int64_t next_ms = writer->last_ms + writer->spacing_ms;
-	int64_t now = now_ms(writer);
-
-	if (next_ms < writer->overload.all_not_before_ms)
-		next_ms = writer->overload.all_not_before_ms;
-	if (due_ms > next_ms)
-		next_ms = due_ms;
-	if (next_ms >= writer->timer_ms)
-		return;
-	writer->timer_ms = next_ms;
-	loop_timer_start(writer->timer, next_ms > now ? next_ms - now : 0);
-}
-
-static void write_failed(struct entry *entry, const struct err *err, int64_t retry_after_ms)
-{
-	struct autoscaler_writer *writer = entry->writer;
-
-	switch (err->kind) {
-	case ERR_CONFLICT: /* another writer was first */
-		break;
-	case ERR_NOT_FOUND: /* object or CRD was deleted: the next decision asks again */
-		memory_set_string(&entry->status, NULL);
-		entry->wanted = false;
-		break;
-	case ERR_DENIED:
-		if (!writer->denied)
-			log_warning(MESSAGE ", its users see nothing there", "object",
-				    entry->of.key, "error", err->text, NULL);
-		writer->denied = true;
-		break;
-	default:
-		log_repeat_error(&entry->trouble, MESSAGE, entry->of.key, err->text);
-		break;
-	}
-	if (retry_after_ms > 0)
-		overload_refused(&writer->overload, entry->of.namespace_, now_ms(writer),
-				 retry_after_ms);
-	entry->not_before_ms = now_ms(writer) + overload_retry_ms(err, retry_after_ms);
 }
 
 static void keep_answer(struct entry *entry, const struct kube_answer *answer)
@@ -261,26 +189,17 @@ static void keep_answer(struct entry *entry, const struct kube_answer *answer)
 		memory_set_string(&entry->answer_version, object.resource_version);
 }
 
-static void write_ended(void *context, const struct kube_answer *answer, const struct err *err)
+static void write_ended(struct write_item *item, const struct kube_answer *answer,
+			const struct err *err)
 {
-	struct entry *entry = context;
-	struct autoscaler_writer *writer = entry->writer;
+	struct entry *entry = item->owner;
 
-	entry->call = NULL;
-	if (err) {
-		write_failed(entry, err, answer->retry_after_ms);
-	} else {
+	if (!err)
 		keep_answer(entry, answer);
-		log_repeat_end(&entry->trouble, MESSAGE, entry->of.key);
-		if (writer->denied)
-			log_info("RayClusterAutoscalers can be written now", "object",
-				 entry->of.key, NULL);
-		writer->denied = false;
-		if (hash(entry->status) == entry->sent)
-			memory_set_string(&entry->status, NULL);
+	else if (err->kind == ERR_NOT_FOUND) { /* object or CRD: the next decision asks again */
+		write_item_want(item, NULL, 0);
+		entry->wanted = false;
 	}
-	join(entry);
-	start_timer(writer, 0);
 }
 
 static const char *path_of(const struct entry *entry, const char *name, const char *subresource,
@@ -290,100 +209,58 @@ static const char *path_of(const struct entry *entry, const char *name, const ch
 						  PLURAL, name, subresource));
 }
 
-static void send(struct entry *entry, enum kube_verb verb, const char *path, const char *body)
-{
-	int64_t now = now_ms(entry->writer);
-
-	entry->sent_ms = entry->writer->last_ms = now;
-	entry->not_before_ms = now + STATUS_INTERVAL_MS;
-	entry->call = kube_client_request(entry->writer->control->kube,
-					  &(struct kube_request){ .verb = verb,
-								  .path = path,
-								  .body = body,
-								  .body_size = strlen(body),
-								  .flow = entry->of.key },
-					  write_ended, entry);
-}
-
-static bool create(struct entry *entry)
-{
-	const struct ray_cluster *cluster = kube_informer_get(entry->writer->control->ray_clusters,
-							      entry->of.namespace_, entry->of.name);
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-
-	if (!cluster || cluster->deleting ||
-	    kube_informer_bad(entry->writer->informer, entry->of.namespace_, entry->of.name)) {
-		entry->not_before_ms = now_ms(entry->writer) + RETRY_MS;
-		return false;
-	}
-	memory_set_string(&entry->base_version, NULL);
-	entry->sent = 0;
-	send(entry, KUBE_CREATE, path_of(entry, NULL, NULL, &arena),
-	     autoscaler_create_body(cluster, &arena));
-	return true;
-}
-
-static bool write_status(struct entry *entry, const struct autoscaler_object *object)
-{
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-
-	/* Our last write has not come back yet: on this version it would conflict. */
-	if (same(entry->base_version, object->resource_version) &&
-	    now_ms(entry->writer) - entry->sent_ms < CACHE_WAIT_MS)
-		return false;
-	memory_set_string(&entry->base_version, object->resource_version);
-	memory_set_string(&entry->answer_version, NULL);
-	entry->sent = hash(entry->status);
-	send(entry, KUBE_MERGE_PATCH, path_of(entry, entry->of.name, "status", &arena),
-	     autoscaler_status_body(entry->status, object->resource_version, &arena));
-	return true;
-}
-
 /* Does the entry have something to send? */
 static bool is_due(const struct entry *entry, const struct autoscaler_object *object)
 {
-	return object ? entry->status != NULL : entry->wanted;
+	return object ? entry->status.text != NULL : entry->wanted;
 }
 
-/* True when a call was sent; else *due_ms is lowered to the time of the next check, and the entry
- * stays queued if it has something to send. */
-static bool serve(struct entry *entry, int64_t *due_ms)
+static enum write_next create(struct entry *entry, struct kube_request *request,
+			      struct arena *arena)
 {
-	const struct autoscaler_object *object;
+	const struct ray_cluster *cluster = kube_informer_get(entry->writer->control->ray_clusters,
+							      entry->of.namespace_, entry->of.name);
 
-	list_remove(&entry->waits);
-	if (entry->call)
-		return false; /* its end queues it again */
-	object = kube_informer_get(entry->writer->informer, entry->of.namespace_, entry->of.name);
-	if (!is_due(entry, object))
-		return false;
-	if (entry->not_before_ms <= now_ms(entry->writer) &&
-	    (object ? write_status(entry, object) : create(entry)))
-		return true;
-	join(entry);
-	if (entry->not_before_ms < *due_ms)
-		*due_ms = entry->not_before_ms;
-	return false;
-}
-
-static void sweep(void *context)
-{
-	struct autoscaler_writer *writer = context;
-	int64_t due_ms = INT64_MAX;
-
-	writer->timer_ms = INT64_MAX;
-	/* One pass over the queue: entries that still wait are appended again. */
-	for (size_t left = writer->waiting.count; left > 0; left--) {
-		struct entry *entry = LIST_MEMBER(writer->waiting.first, struct entry, waits);
-
-		if (entry && serve(entry, &due_ms)) {
-			start_timer(writer, 0);
-			return;
-		}
+	if (!cluster || cluster->deleting ||
+	    kube_informer_bad(entry->writer->informer, entry->of.namespace_, entry->of.name)) {
+		entry->status.not_before_ms = now_ms(entry->writer) + RETRY_MS;
+		return WRITE_LATER;
 	}
-	if (due_ms < INT64_MAX) /* for an entry that waits for its cache this time has passed */
-		start_timer(writer, due_ms > now_ms(writer) ? due_ms : now_ms(writer) + 200);
+	request->verb = KUBE_CREATE;
+	request->path = path_of(entry, NULL, NULL, arena);
+	request->body = autoscaler_create_body(cluster, arena);
+	return WRITE_NOW;
 }
+
+/* Of an object that is there its status is written; one that should be there is created. */
+static enum write_next next_write(struct write_item *item, struct kube_request *request,
+				  struct arena *arena)
+{
+	struct entry *entry = item->owner;
+	const struct autoscaler_object *object =
+		kube_informer_get(entry->writer->informer, entry->of.namespace_, entry->of.name);
+
+	if (!is_due(entry, object))
+		return WRITE_NOTHING;
+	if (!object)
+		return create(entry, request, arena);
+	if (!write_item_is_shown(item, object->resource_version))
+		return WRITE_LATER;
+	write_item_base(item, object->resource_version);
+	memory_set_string(&entry->answer_version, NULL);
+	request->verb = KUBE_MERGE_PATCH;
+	request->path = path_of(entry, entry->of.name, "status", arena);
+	request->body = autoscaler_status_body(item->text, object->resource_version, arena);
+	return WRITE_NOW;
+}
+
+static const struct write_kind kind = {
+	.message = MESSAGE,
+	.allowed = "RayClusterAutoscalers can be written now",
+	.interval_ms = STATUS_INTERVAL_MS,
+	.next = next_write,
+	.ended = write_ended,
+};
 
 /* --- decisions --- */
 
@@ -402,7 +279,7 @@ static bool has_status(const struct entry *entry, const struct autoscaler_object
 {
 	return same(status, object->status_text) ||
 	       (same(entry->answer_version, object->resource_version) &&
-		entry->sent == hash(status));
+		entry->status.sent == hash(status));
 }
 
 /* Stores the status that the object should have, unless it already has it. */
@@ -431,19 +308,19 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 	    entry->same_status == hash(status))
 		return;
 	if (has_status(entry, object, status)) {
-		memory_set_string(&entry->status, NULL);
+		write_item_want(&entry->status, NULL, 0);
 		memory_set_string(&entry->same_version, object->resource_version);
 		entry->same_status = hash(status);
 		scale_list_done(&entry->done);
 		return;
 	}
 	/* Not under way yet: it is written, so it also has the time of this decision. */
-	if (entry->sent != hash(status) && !same(entry->status, status)) {
+	if (entry->status.sent != hash(status) && !same(entry->status.text, status)) {
 		autoscaler_status_renew(&input, &new_status);
 		status = autoscaler_status_text(&new_status, &arena);
 	}
 	keep_sent(entry, &new_status);
-	memory_set_string(&entry->status, status);
+	write_item_want(&entry->status, status, hash(status));
 }
 
 /* Logs the name of another controller that decides about the same object once. */
@@ -490,10 +367,8 @@ void autoscaler_writer_decided(struct autoscaler_writer *writer,
 		look_for_second(entry, decision->now, object->status);
 		want_status(entry, object, decision);
 	}
-	if (is_due(entry, object) && !entry->call) {
-		join(entry);
-		start_timer(writer, entry->not_before_ms);
-	}
+	if (is_due(entry, object))
+		write_item_queue(&entry->status);
 }
 
 void autoscaler_writer_orphan(struct autoscaler_writer *writer,
@@ -506,14 +381,12 @@ void autoscaler_writer_orphan(struct autoscaler_writer *writer,
 	const char *text = autoscaler_status_text(&status, &arena);
 
 	entry->wanted = false;
-	if (entry->call || has_status(entry, object, text))
+	if (entry->status.call || has_status(entry, object, text))
 		return;
-	if (!same(entry->status, text))
+	if (!same(entry->status.text, text))
 		log_warning("RayClusterAutoscaler has no effect", "object", entry->of.key, "error",
 			    message, NULL);
-	memory_set_string(&entry->status, text);
-	join(entry);
-	start_timer(writer, entry->not_before_ms);
+	write_item_want(&entry->status, text, hash(text));
 }
 
 bool autoscaler_writer_second(struct autoscaler_writer *writer, const char *namespace_,
@@ -550,13 +423,9 @@ struct autoscaler_writer *autoscaler_writer_new(const struct control *control,
 	writer->control = control;
 	writer->entries = CLUSTER_MAP_INIT(struct entry, entry_done);
 	writer->informer = informer;
-	writer->spacing_ms = MS_PER_SECOND / rate;
-	writer->last_ms = INT64_MIN / 2;
-	writer->overload = (struct overload)OVERLOAD_INIT;
+	write_queue_init(&writer->queue, control, &kind, rate, 1, UNDER_WAY_MAX);
 	writer->controller = leader_make_identity();
 	writer->since = TIME_NONE;
-	writer->timer_ms = INT64_MAX;
-	writer->timer = loop_timer_new(control->loop, sweep, writer);
 	return writer;
 }
 
@@ -567,6 +436,6 @@ void autoscaler_writer_free(struct autoscaler_writer *writer)
 	cluster_map_done(&writer->entries);
 	memory_free(writer->controller);
 	log_repeat_done(&writer->second_controllers);
-	loop_timer_free(writer->timer);
+	write_queue_done(&writer->queue);
 	memory_free(writer);
 }

@@ -2,29 +2,37 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/int64.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "core/model/field.h"
 #include "core/model/reason.h"
 #include "core/model/snapshot.h"
 #include "ctl/pass/pass.h"
-#include "ctl/report/overload.h"
+#include "ctl/report/write_queue.h"
 #include "ctl/shared/cluster_map.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "feature/in_place_resize/codec/resize_patch.h"
 #include "feature/in_place_resize/core/resize_step.h"
 #include "gcs/gcs_client.h"
-#include "kube/kube_client.h"
 #include "kube/kube_path.h"
 #include "net/log.h"
 #include "net/loop.h"
 
-#define UNDER_WAY_MAX 10
+#define FLEET_SHARE 5    /* of --kube-api-qps */
+#define UNDER_WAY_MAX 10 /* of a cluster */
+#define FLEET_UNDER_WAY_MAX 50
 #define CACHE_WAIT_MS 10000 /* for our own writes to come back through the watch */
 #define RAY_WAIT_MS 10000   /* for Ray's replies to show a raylet's new size */
 #define FAILURE_SHOWN_MAX 200
 #define CURE "install the chart with config.inPlaceResize=true, or remove " ANNOTATION_RESIZE
+
+struct resizer {
+	struct feature_state of; /* clusters: struct resized */
+	struct write_queue writes;
+};
 
 enum resized_result { RESIZED_REQUESTED = 0, RESIZED_DONE, RESIZED_FAILED, RESIZED_RESULTS };
 
@@ -51,7 +59,7 @@ struct resized_pod {
 	struct resized *cluster;
 	struct gcs_client *gcs; /* of `change`; lives as long as its cluster */
 	enum resized_step step;
-	struct kube_call *kube;
+	struct write_item write;
 	struct gcs_call *call;
 	struct arena arena; /* of `change` */
 	struct plan_resize change;
@@ -61,8 +69,6 @@ struct resized_pod {
 	int64_t hidden_until_ms; /* the cache may show the Pod from before; INT64_MIN: it does not */
 	int64_t not_before_ms;
 };
-
-static void record(struct resized_pod *pod);
 
 static int64_t now_ms(const struct resized_pod *pod)
 {
@@ -75,7 +81,7 @@ static void pod_done(void *value)
 {
 	struct resized_pod *pod = value;
 
-	kube_client_cancel(pod->kube);
+	write_item_done(&pod->write);
 	if (pod->call)
 		gcs_call_cancel(pod->call);
 	arena_done(&pod->arena);
@@ -89,15 +95,17 @@ static void resized_done(void *one)
 	memory_free(cluster->refused);
 }
 
-static struct resized_pod *pod_of(const struct control *control, struct resized *cluster,
+static struct resized_pod *pod_of(struct resizer *resizer, struct resized *cluster,
 				  const char *name)
 {
 	struct resized_pod *pod = map_make(&cluster->pods, name, sizeof(*pod));
 
 	if (pod->control)
 		return pod;
-	pod->control = control;
+	pod->control = resizer->of.control;
 	pod->cluster = cluster;
+	write_item_init(&pod->write, &resizer->writes, pod, cluster->of.namespace_, cluster->of.key,
+			cluster->of.key);
 	pod->told_until_ms = pod->hidden_until_ms = pod->not_before_ms = INT64_MIN;
 	return pod;
 }
@@ -155,27 +163,31 @@ static void end_change(struct resized_pod *pod)
 }
 
 /* The Pod has changed, or the next decision tries again after a while. */
-static void failed(struct resized_pod *pod, const struct err *err, int64_t retry_after_ms)
+static void failed(struct resized_pod *pod, const struct err *err, int64_t retry_after_ms,
+		   bool refused)
 {
 	struct resized *cluster = pod->cluster;
 	int64_t now = now_ms(pod);
-	bool of_ray = pod->step == STEP_SHRINK || pod->step == STEP_SYNC;
 
 	pod->step = STEP_NONE;
 	cluster->under_way--;
 	if (err->kind == ERR_CONFLICT)
 		return;
 	pod->not_before_ms = now + overload_retry_ms(err, retry_after_ms);
-	if (err->kind == ERR_DENIED || (of_ray && err->kind == ERR_NOT_FOUND)) {
-		if (!cluster->refused)
-			log_warning("cannot resize Pods", "cluster", cluster->of.key, "pod",
-				    pod->name, "error", err->text, NULL);
-		memory_set_string(&cluster->refused, err->text);
-		cluster->not_before_ms = now + OVERLOAD_REFUSED_MS;
+	if (!refused)
 		return;
-	}
-	log_debug("Pod was not resized", "pod", pod->name, "cluster", cluster->of.key, "error",
-		  err->text, NULL);
+	memory_set_string(&cluster->refused, err->text);
+	cluster->not_before_ms = now + OVERLOAD_REFUSED_MS;
+}
+
+static void failed_in_ray(struct resized_pod *pod, const struct err *err)
+{
+	const struct resized *cluster = pod->cluster;
+	bool refused = err->kind == ERR_DENIED || err->kind == ERR_NOT_FOUND;
+
+	log_write(refused && !cluster->refused ? LOG_WARNING : LOG_DEBUG, "cannot resize Pods",
+		  "cluster", cluster->of.key, "pod", pod->name, "error", err->text, NULL);
+	failed(pod, err, 0, refused);
 }
 
 static void carried_out(struct resized_pod *pod, enum resized_result result)
@@ -196,34 +208,25 @@ static void carried_out(struct resized_pod *pod, enum resized_result result)
 
 /* ---- the API server ---- */
 
-static void ask_kube(struct resized_pod *pod, enum resized_step step, const char *subresource,
-		     const char *body, kube_client_done *done)
+static void ask_kube(struct resized_pod *pod, enum resized_step step, const char *body)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const struct resized *cluster = pod->cluster;
-	const char *path =
-		kube_path(&scratch, "v1", cluster->of.namespace_, "pods", pod->name, subresource);
-
 	pod->step = step;
-	pod->kube = kube_client_request(
-		pod->control->kube,
-		&(struct kube_request){ .verb = subresource ? KUBE_JSON_PATCH : KUBE_MERGE_PATCH,
-					.path = kube_path_managed(&scratch, path),
-					.body = body,
-					.body_size = strlen(body),
-					.flow = cluster->of.key },
-		done, pod);
+	write_item_want(&pod->write, body, hash_text(body));
 }
 
-static void failure_recorded(void *context, const struct kube_answer *answer, const struct err *err)
+static enum write_next next_write(struct write_item *item, struct kube_request *request,
+				  struct arena *arena)
 {
-	struct resized_pod *pod = context;
+	const struct resized_pod *pod = item->owner;
+	bool resizes = pod->step == STEP_RESIZE;
 
-	pod->kube = NULL;
-	if (err)
-		failed(pod, err, answer->retry_after_ms);
-	else
-		carried_out(pod, RESIZED_FAILED);
+	if (!item->text)
+		return WRITE_NOTHING;
+	request->verb = resizes ? KUBE_JSON_PATCH : KUBE_MERGE_PATCH;
+	request->path = kube_path_managed(arena, kube_path(arena, "v1", item->namespace_, "pods",
+							   pod->name, resizes ? "resize" : NULL));
+	request->body = item->text;
+	return WRITE_NOW;
 }
 
 /* Repeating what is invalid, or above a quota, would keep the demand waiting. */
@@ -245,42 +248,43 @@ static void record_failure(struct resized_pod *pod, const struct err *err)
 	status->last_failed_at = loop_wall(pod->control->loop) / MS_PER_SECOND;
 	status->last_failed_reason =
 		arena_printf(&pod->arena, "%.*s", FAILURE_SHOWN_MAX, err->text);
-	ask_kube(pod, STEP_FAILURE, NULL, resize_record_body(&pod->change, &pod->arena),
-		 failure_recorded);
-}
-
-static void resize_answered(void *context, const struct kube_answer *answer, const struct err *err)
-{
-	struct resized_pod *pod = context;
-
-	pod->kube = NULL;
-	if (!err)
-		carried_out(pod, RESIZED_REQUESTED);
-	else if (is_final(answer, err))
-		record_failure(pod, err);
-	else
-		failed(pod, err, answer->retry_after_ms);
-}
-
-static void record_answered(void *context, const struct kube_answer *answer, const struct err *err)
-{
-	struct resized_pod *pod = context;
-
-	pod->kube = NULL;
-	if (err)
-		failed(pod, err, answer->retry_after_ms);
-	else if (pod->change.action == RESIZE_SYNC)
-		carried_out(pod, RESIZED_DONE);
-	else
-		ask_kube(pod, STEP_RESIZE, "resize", resize_patch_body(&pod->change, &pod->arena),
-			 resize_answered);
+	ask_kube(pod, STEP_FAILURE, resize_record_body(&pod->change, &pod->arena));
 }
 
 static void record(struct resized_pod *pod)
 {
-	ask_kube(pod, STEP_RECORD, NULL, resize_record_body(&pod->change, &pod->arena),
-		 record_answered);
+	ask_kube(pod, STEP_RECORD, resize_record_body(&pod->change, &pod->arena));
 }
+
+/* The record comes first, so that another leader knows the size that was asked for. */
+static void written(struct write_item *item, const struct kube_answer *answer,
+		    const struct err *err)
+{
+	struct resized_pod *pod = item->owner;
+
+	if (err) {
+		write_item_want(item, NULL, 0); /* the next decision begins again */
+		if (pod->step == STEP_RESIZE && is_final(answer, err))
+			record_failure(pod, err);
+		else
+			failed(pod, err, answer->retry_after_ms, err->kind == ERR_DENIED);
+	} else if (pod->step == STEP_FAILURE) {
+		carried_out(pod, RESIZED_FAILED);
+	} else if (pod->step == STEP_RESIZE) {
+		carried_out(pod, RESIZED_REQUESTED);
+	} else if (pod->change.action == RESIZE_SYNC) {
+		carried_out(pod, RESIZED_DONE);
+	} else {
+		ask_kube(pod, STEP_RESIZE, resize_patch_body(&pod->change, &pod->arena));
+	}
+}
+
+static const struct write_kind kind = {
+	.message = "cannot resize Pods",
+	.allowed = "Pods can be resized now",
+	.next = next_write,
+	.ended = written,
+};
 
 /* ---- Ray ---- */
 
@@ -295,7 +299,7 @@ static void raylet_answered(void *context, const struct gcs_reply *reply, const 
 
 	pod->call = NULL;
 	if (err) {
-		failed(pod, err, 0);
+		failed_in_ray(pod, err);
 		return;
 	}
 	if (pod->step == STEP_SHRINK) {
@@ -319,6 +323,14 @@ static void ask_raylet(struct resized_pod *pod, enum resized_step step, struct p
 }
 
 /* ---- decisions ---- */
+
+static void start(struct resizer *resizer)
+{
+	const struct control *control = resizer->of.control;
+	int64_t rate = int64_max(control->options->kube_api_qps / FLEET_SHARE, 1);
+
+	write_queue_init(&resizer->writes, control, &kind, rate, rate, FLEET_UNDER_WAY_MAX);
+}
 
 static bool is_told(const struct resized_pod *pod, const struct plan_resize *resize)
 {
@@ -369,10 +381,10 @@ static bool is_shown(const struct resized_pod *pod, const struct plan_resize *re
 	       strcmp(resize->object->resource_version, change->object->resource_version) != 0;
 }
 
-static void want(const struct control *control, struct resized *cluster, struct gcs_client *gcs,
+static void want(struct resizer *resizer, struct resized *cluster, struct gcs_client *gcs,
 		 const struct plan_resize *resize)
 {
-	struct resized_pod *pod = pod_of(control, cluster, resize->pod);
+	struct resized_pod *pod = pod_of(resizer, cluster, resize->pod);
 	int64_t now = now_ms(pod);
 
 	if (pod->step != STEP_NONE || now < pod->not_before_ms || now < cluster->not_before_ms ||
@@ -400,30 +412,37 @@ static void forget_pods(struct resized *cluster, int64_t now)
 
 static void decided(void *self, const struct pass_decision *decision)
 {
-	struct feature_state *resizer = self;
+	struct resizer *resizer = self;
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	const struct plan *plan = decision->plan;
 	struct resized *resized =
-		cluster_map_get(&resizer->clusters, cluster->namespace_, cluster->name);
+		cluster_map_get(&resizer->of.clusters, cluster->namespace_, cluster->name);
 
 	if (!resized && plan->resizes.count == 0)
 		return;
-	resized = cluster_map_make(&resizer->clusters, cluster->namespace_, cluster->name);
+	if (!resizer->writes.kind) /* a fleet without resizes has no timer */
+		start(resizer);
+	resized = cluster_map_make(&resizer->of.clusters, cluster->namespace_, cluster->name);
 	if (plan->resizes.count == 0)
 		memory_set_string(&resized->refused, NULL);
-	forget_pods(resized, loop_monotonic_ms(resizer->control->loop));
+	forget_pods(resized, loop_monotonic_ms(resizer->of.control->loop));
 	if (!decision->gcs)
 		return;
 	for (size_t i = 0; i < plan->resizes.count; i++)
-		want(resizer->control, resized, decision->gcs, &plan->resizes.at[i]);
+		want(resizer, resized, decision->gcs, &plan->resizes.at[i]);
+}
+
+static void end(void *self)
+{
+	write_queue_done(&((struct resizer *)self)->writes);
 }
 
 static bool condition(void *self, const struct ray_cluster *cluster, struct arena *arena,
 		      struct extra_condition *ret_condition)
 {
-	const struct feature_state *resizer = self;
+	const struct resizer *resizer = self;
 	const struct resized *resized =
-		cluster_map_get(&resizer->clusters, cluster->namespace_, cluster->name);
+		cluster_map_get(&resizer->of.clusters, cluster->namespace_, cluster->name);
 
 	if (!resized || !resized->refused)
 		return false;
@@ -442,11 +461,11 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 static void write_resizes(const void *self, const struct metrics_cluster *cluster,
 			  struct metrics_family *family)
 {
-	const struct feature_state *resizer = self;
+	const struct resizer *resizer = self;
 	const struct resized *resized =
-		cluster_map_get(&resizer->clusters, cluster->of.namespace_, cluster->of.name);
+		cluster_map_get(&resizer->of.clusters, cluster->of.namespace_, cluster->of.name);
 
-	if (!resizer->control->options->settings.in_place_resize)
+	if (!resizer->of.control->options->settings.in_place_resize)
 		return;
 	for (int i = 0; i < RESIZED_RESULTS; i++)
 		metrics_text_integer(family,
@@ -463,9 +482,10 @@ static const struct feature_metric metrics[] = {
 };
 
 const struct feature in_place_resize_feature = {
-	.state_size = sizeof(struct feature_state),
+	.state_size = sizeof(struct resizer),
 	.cluster_size = sizeof(struct resized),
 	.cluster_done = resized_done,
+	.end = end,
 	.decided = decided,
 	.condition = condition,
 	.metrics = metrics,

@@ -8,7 +8,7 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/event_json.h"
 #include "codec/schema/document_head.h"
-#include "ctl/report/overload.h"
+#include "ctl/report/write_queue.h"
 #include "ctl/shared/leader.h"
 #include "feature/pools/codec/gpu_pool_json.h"
 #include "kube/kube_client.h"
@@ -17,29 +17,53 @@
 #include "net/loop.h"
 
 #define PLURAL "gpupools"
+#define WRITES_PER_SECOND 10
+#define UNDER_WAY_MAX 10
 #define MESSAGE "cannot write the status of the GPUPool"
 #define HELD "the GPUPool grants nothing: every RayCluster that draws from it waits"
 
 struct entry {
 	const char *name;
 	struct pool_writer *writer;
-	char *wanted; /* the status to write; NULL: none */
-	/* Of the texts without the time: that was wanted last, is being written, was written. */
-	uint64_t hash, sent, written;
-	struct kube_call *call;
-	struct loop_timer *timer;
-	int64_t not_before_ms;
+	struct write_item status;
 	struct kube_call *event;                /* in flight */
 	uint64_t said[GPU_POOL_CONDITIONS_MAX]; /* of each condition that had its Event; 0: free */
 	bool says;                              /* `said` is set */
 	int64_t event_not_before_ms;
-	struct log_repeat trouble, held;
+	struct log_repeat held;
 };
 
 struct pool_writer {
 	const struct control *control;
 	const struct pool_objects *objects;
+	struct write_queue queue;
 	struct map entries; /* name to struct entry */
+};
+
+static enum write_next next_write(struct write_item *item, struct kube_request *request,
+				  struct arena *arena)
+{
+	const struct entry *entry = item->owner;
+	const struct pool_writer *writer = entry->writer;
+	const char *version = pool_objects_version(writer->objects, entry->name);
+
+	if (!item->text || !version || !leader_is_leading(writer->control->leader))
+		return WRITE_NOTHING;
+	if (!write_item_is_shown(item, version))
+		return WRITE_LATER;
+	write_item_base(item, version);
+	request->verb = KUBE_MERGE_PATCH;
+	request->path = kube_path_managed(arena, kube_path(arena, OWN_GROUP_VERSION, NULL, PLURAL,
+							   entry->name, "status"));
+	request->body = autoscaler_status_body(item->text, version, arena);
+	return WRITE_NOW;
+}
+
+static const struct write_kind kind = {
+	.message = MESSAGE,
+	.allowed = "statuses of GPUPools can be written now",
+	.interval_ms = POOL_WRITER_INTERVAL_MS,
+	.next = next_write,
 };
 
 struct pool_writer *pool_writer_new(const struct control *control,
@@ -49,6 +73,8 @@ struct pool_writer *pool_writer_new(const struct control *control,
 
 	writer->control = control;
 	writer->objects = objects;
+	write_queue_init(&writer->queue, control, &kind, WRITES_PER_SECOND, WRITES_PER_SECOND,
+			 UNDER_WAY_MAX);
 	return writer;
 }
 
@@ -56,12 +82,9 @@ static void entry_done(void *value)
 {
 	struct entry *entry = value;
 
-	kube_client_cancel(entry->call);
+	write_item_done(&entry->status);
 	kube_client_cancel(entry->event);
-	loop_timer_free(entry->timer);
-	log_repeat_done(&entry->trouble);
 	log_repeat_done(&entry->held);
-	memory_free(entry->wanted);
 }
 
 void pool_writer_free(struct pool_writer *writer)
@@ -69,59 +92,8 @@ void pool_writer_free(struct pool_writer *writer)
 	if (!writer)
 		return;
 	map_drop_all(&writer->entries, entry_done);
+	write_queue_done(&writer->queue);
 	memory_free(writer);
-}
-
-static void write_soon(struct entry *entry)
-{
-	int64_t now_ms = loop_monotonic_ms(entry->writer->control->loop);
-
-	if (!entry->call)
-		loop_timer_start(entry->timer,
-				 entry->not_before_ms > now_ms ? entry->not_before_ms - now_ms : 0);
-}
-
-static void written(void *context, const struct kube_answer *answer, const struct err *err)
-{
-	struct entry *entry = context;
-	int64_t after_ms = POOL_WRITER_INTERVAL_MS;
-
-	entry->call = NULL;
-	if (err && err->kind != ERR_CONFLICT) {
-		after_ms = overload_retry_ms(err, answer->retry_after_ms);
-		log_repeat_error(&entry->trouble, MESSAGE, entry->name, err->text);
-	} else if (!err) {
-		log_repeat_end(&entry->trouble, MESSAGE, entry->name);
-	}
-	entry->not_before_ms = loop_monotonic_ms(entry->writer->control->loop) + after_ms;
-	entry->written = err ? 0 : entry->sent;
-	if (entry->hash == entry->written)
-		memory_free(steal(&entry->wanted));
-	if (entry->wanted)
-		write_soon(entry);
-}
-
-static void send(void *context)
-{
-	struct entry *entry = context;
-	const struct pool_writer *writer = entry->writer;
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const char *version = pool_objects_version(writer->objects, entry->name);
-	const char *path, *body;
-
-	if (entry->call || !entry->wanted || !version ||
-	    !leader_is_leading(writer->control->leader))
-		return;
-	path = kube_path_managed(&scratch, kube_path(&scratch, OWN_GROUP_VERSION, NULL, PLURAL,
-						     entry->name, "status"));
-	body = autoscaler_status_body(entry->wanted, version, &scratch);
-	entry->call = kube_client_request(writer->control->kube,
-					  &(struct kube_request){ .verb = KUBE_MERGE_PATCH,
-								  .path = path,
-								  .body = body,
-								  .body_size = strlen(body) },
-					  written, entry);
-	entry->sent = entry->hash;
 }
 
 static struct entry *entry_of(struct pool_writer *writer, const char *name)
@@ -131,7 +103,7 @@ static struct entry *entry_of(struct pool_writer *writer, const char *name)
 	if (entry->writer)
 		return entry;
 	entry->writer = writer;
-	entry->timer = loop_timer_new(writer->control->loop, send, entry);
+	write_item_init(&entry->status, &writer->queue, entry, "", entry->name, NULL);
 	return entry;
 }
 
@@ -150,15 +122,15 @@ static void want(struct entry *entry, const struct gpu_pool_status *status)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct gpu_pool_status without_time = *status;
+	uint64_t hash;
 
 	without_time.updated = TIME_NONE;
-	entry->hash = hash_text(gpu_pool_status_text(&without_time, &scratch));
-	if (entry->hash == entry->written && !entry->call) {
-		memory_free(steal(&entry->wanted));
-		return;
-	}
-	memory_set_string(&entry->wanted, gpu_pool_status_text(status, &scratch));
-	write_soon(entry);
+	hash = hash_text(gpu_pool_status_text(&without_time, &scratch));
+	write_item_want(&entry->status,
+			hash == entry->status.sent && !entry->status.call ?
+				NULL :
+				gpu_pool_status_text(status, &scratch),
+			hash);
 }
 
 /* ---- Events ---- */
