@@ -90,7 +90,7 @@ void write_item_done(struct write_item *item);
 
 /* Keeps a copy of the text, NULL for nothing, and queues the item. */
 void write_item_want(struct write_item *item, const char *text, uint64_t mark);
-/* What was sent last is not wanted again, unless something else was wanted since. */
+/* The text that was sent last is not wanted again, unless another one was wanted since. */
 void write_item_drop_sent(struct write_item *item);
 /* Queues it: its kind says what is to be written. */
 void write_item_queue(struct write_item *item);
