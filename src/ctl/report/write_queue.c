@@ -132,7 +132,8 @@ static void sweep(void *context)
 		struct write_item *item =
 			LIST_MEMBER(queue->waiting.first, struct write_item, waits);
 
-		if (!item || queue->under_way >= queue->under_way_max) /* the next answer starts it */
+		if (!item ||
+		    queue->under_way >= queue->under_way_max) /* the next answer starts it */
 			return;
 		if (!token_bucket_has(&queue->budget, 1, now)) {
 			next = now + token_bucket_wait_ms(&queue->budget);
