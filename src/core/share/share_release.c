@@ -198,9 +198,10 @@ static bool fits_without_others(const struct share_work *work, const struct need
 	return places->take(places->context, need->unit, true);
 }
 
-static bool may_end_busy(const struct need *need)
+/* 1: busy workers may end, after the idle ones. */
+static int may_end_busy(const struct need *need)
 {
-	return need->guaranteed || need->reserved;
+	return need->guaranteed || need->reserved ? 1 : 0;
 }
 
 /* Ends workers until the unit fits. */
