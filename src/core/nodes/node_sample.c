@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/int64.h"
 #include "base/memory.h"
 #include "base/sort.h"
 #include "core/nodes/disruption_taint.h"
@@ -38,16 +39,25 @@ const char *node_sample_gang(const struct pod_spec *spec)
 	return spec->workload ? spec->workload : "";
 }
 
-bool node_sample_wanted(const struct ray_cluster *cluster, const struct pod *const *pods,
-			size_t pod_count)
+static bool has_gang(const struct ray_cluster *cluster, const struct pod *const *pods,
+		     size_t pod_count)
 {
 	for (size_t i = 0; i < pod_count; i++)
-		if (is_unschedulable(pods[i]) || node_sample_gang(&pods[i]->spec)[0] != '\0')
+		if (node_sample_gang(&pods[i]->spec)[0] != '\0')
 			return true;
 	ARRAY_EACH(const struct worker_group, group, cluster->groups, cluster->group_count)
 		if (node_sample_gang(&group->template.spec)[0] != '\0')
 			return true;
 	return false;
+}
+
+bool node_sample_wanted(const struct ray_cluster *cluster, const struct pod *const *pods,
+			size_t pod_count)
+{
+	for (size_t i = 0; i < pod_count; i++)
+		if (is_unschedulable(pods[i]))
+			return true;
+	return has_gang(cluster, pods, pod_count);
 }
 
 /* The Pod that capacity_check.h uses: the first by name. */
@@ -86,8 +96,10 @@ static void rank(struct ranking *ranking, const struct ranked *new)
 	ranking->at[at] = *new;
 }
 
+/* Adds up to *free Nodes that hold the Pod now to `found`, beside the best ones. */
 static void rank_all(const struct node_capacities *capacities, const struct node_demand *demand,
-		     struct ranking *ret)
+		     struct ranking *ret, int64_t *free, const struct node_capacity **found,
+		     size_t *count)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* for messages that are discarded */
 
@@ -99,6 +111,10 @@ static void rank_all(const struct node_capacities *capacities, const struct node
 			continue;
 		node_fit_check(demand, &capacities->at[i], &scratch, &fit);
 		rank(ret, &(struct ranked){ &capacities->at[i], fit.level, fit.cost });
+		if (fit.level == NODE_FIT_NOW && *free > 0) {
+			found[(*count)++] = &capacities->at[i];
+			(*free)--;
+		}
 		arena_reset(&scratch);
 	}
 }
@@ -117,18 +133,25 @@ size_t node_sample(const struct node_capacities *capacities, const struct ray_cl
 {
 	const struct node_capacity **found;
 	size_t count = 0, kept = 0;
+	int64_t left = has_gang(cluster, pods, pod_count) ? NODE_SAMPLE_FREE_MAX : 0;
 
 	if (cluster->group_count > NODE_SAMPLE_GROUPS_MAX)
 		return 0;
-	found = arena_array(arena, cluster->group_count * NODE_SAMPLE_NODES_MAX, sizeof(*found));
+	found = arena_array(arena,
+			    cluster->group_count * NODE_SAMPLE_NODES_MAX + NODE_SAMPLE_FREE_MAX,
+			    sizeof(*found));
 	ARRAY_EACH(const struct worker_group, group, cluster->groups, cluster->group_count) {
 		const struct pod *pod = waiting_pod(group, pods, pod_count);
 		struct node_demand demand;
 		struct ranking ranking;
+		/* Each of them holds one of its Pods or more. */
+		int64_t most = int64_min(left, group->max_replicas * group->num_of_hosts);
+		int64_t free = most;
 
 		node_demand_init(&demand, pod ? &pod->spec : &group->template.spec, !pod,
 				 capacities->devices, arena);
-		rank_all(capacities, &demand, &ranking);
+		rank_all(capacities, &demand, &ranking, &free, found, &count);
+		left -= most - free;
 		for (size_t i = 0; i < ranking.count; i++)
 			found[count++] = ranking.at[i].capacity;
 	}

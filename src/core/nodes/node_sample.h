@@ -9,6 +9,8 @@
 
 /* For each group at most so many Nodes; of a RayCluster with more groups there is no sample. */
 #define NODE_SAMPLE_NODES_MAX 8
+/* Beside them, of a RayCluster with gangs of kube-scheduler, so many that hold a Pod now, which a step may have. */
+#define NODE_SAMPLE_FREE_MAX 256
 #define NODE_SAMPLE_GROUPS_MAX 32
 
 /* The Nodes of the sample, by name, each once; 0 when there is none. Nodes that end

@@ -368,6 +368,31 @@ static void test_sample_has_the_best_node(void **state)
 	}
 }
 
+/* A step of a gang of kube-scheduler may need more free Nodes than a message does. */
+static void test_sample_of_a_gang_has_the_free_nodes(void **state)
+{
+	struct node_scene s = { .arena = ARENA_INIT };
+	struct node_capacities capacities;
+	const struct node_capacity **sample = NULL;
+	struct worker_group group = { .name = "g", .max_replicas = 5, .num_of_hosts = 4 };
+	struct ray_cluster cluster = { .groups = &group, .group_count = 1 };
+	const struct pod *pods[1];
+
+	(void)state;
+	for (int i = 0; i < 30; i++)
+		scene_node(&s, arena_printf(&s.arena, "n-%02d", i), "nvidia.com/gpu=8", "");
+	scene_capacities(&s, &capacities);
+	pods[0] = scene_pod(&s, "w", "", "nvidia.com/gpu=1");
+	group.template.spec = pods[0]->spec;
+	assert_int_equal(node_sample(&capacities, &cluster, pods, 1, &s.arena, &sample),
+			 NODE_SAMPLE_NODES_MAX);
+	group.template.spec.pod_group = "demo";
+	assert_int_equal(node_sample(&capacities, &cluster, pods, 1, &s.arena, &sample), 20);
+	group.max_replicas = INT32_MAX;
+	assert_int_equal(node_sample(&capacities, &cluster, pods, 1, &s.arena, &sample), 30);
+	arena_done(&s.arena);
+}
+
 static void test_amounts_in_words(void **state)
 {
 	struct arena arena = ARENA_INIT;
@@ -396,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_digest_takes_the_same_room),
 		cmocka_unit_test(test_digest_has_a_ceiling),
 		cmocka_unit_test(test_sample_has_the_best_node),
+		cmocka_unit_test(test_sample_of_a_gang_has_the_free_nodes),
 		cmocka_unit_test(test_amounts_in_words),
 	};
 

@@ -20,11 +20,11 @@
 /* Of one process; a fault that shows everywhere need not be shrunk everywhere. */
 #define FAILURES_MAX 8
 
-static const char *const LAWS[] = {
-	"reads", "bounds", "safety",  "requests", "places", "counts", "gangs",    "bytes",
-	"order", "second", "patched", "fewest",   "price",  "needed", "identity", "schedules",
-	"stays", "keeps",  "pools",   "repair",   "unused", "queues", "halves",   "ending"
-};
+static const char *const LAWS[] = { "reads",     "bounds", "safety", "requests", "places",
+				    "counts",    "gangs",  "bytes",  "order",    "second",
+				    "patched",   "fewest", "price",  "needed",   "identity",
+				    "schedules", "stays",  "keeps",  "pools",    "repair",
+				    "unused",    "queues", "halves", "ending",   "drains" };
 
 #define LAW_COUNT (sizeof(LAWS) / sizeof(LAWS[0]))
 
@@ -197,8 +197,9 @@ static void print_outcome(const struct outcome *outcome, int status)
 	printf("laws: in %lld snapshots a worker ends that only requests kept\n",
 	       (long long)counts->unused);
 	printf("laws: in %lld snapshots a Pod waits for a queue, in %lld a part of a placement group "
-	       "has waited for too long, in %lld Pods end\n",
-	       (long long)counts->queued, (long long)counts->halves, (long long)counts->ending);
+	       "has waited for too long, in %lld Pods end, in %lld Pods that end are replaced\n",
+	       (long long)counts->queued, (long long)counts->halves, (long long)counts->ending,
+	       (long long)counts->drains);
 	printf("laws: %lld snapshots break a law%s\n", (long long)outcome->failures,
 	       status ? "; a process ended badly" : "");
 }

@@ -401,3 +401,21 @@ struct cJSON *laws_apply_all(const struct cJSON *snapshot, const struct cJSON *p
 	}
 	return tree;
 }
+
+struct cJSON *laws_apply_creations(const struct cJSON *snapshot, const struct cJSON *plan,
+				   bool counts_ending)
+{
+	struct cJSON *tree = laws_apply_patch(snapshot, plan);
+	int made = 0;
+
+	TREE_EACH(group, facts_groups(tree)) {
+		int64_t ending = facts_ending_pods(tree, tree_text(group, "groupName"));
+		int64_t missing = tree_integer(group, "replicas", 0) * facts_hosts(group) -
+				  facts_kept_pods(tree, group) - (counts_ending ? ending : 0);
+
+		if (missing > 0 && !facts_group_is_frozen(tree, group) &&
+		    !is_backed_off(plan, group))
+			add_missing(tree, group, missing, &made);
+	}
+	return tree;
+}

@@ -27,7 +27,7 @@ struct laws_counts {
 	int64_t asked;   /* something is asked of pools: the law "pools" */
 	int64_t emptied; /* a Node is emptied: the law "repair" */
 	int64_t unused;  /* a worker ends that only requests kept: the law "unused" */
-	int64_t queued, halves, ending; /* the laws of these names act */
+	int64_t queued, halves, ending, drains; /* the laws of these names act */
 	int64_t waiting; /* a placement group waits beside idle workers: the law "keeps" */
 };
 

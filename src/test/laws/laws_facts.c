@@ -280,6 +280,16 @@ int64_t facts_kept_pods(const struct cJSON *snapshot, const struct cJSON *group)
 	return count;
 }
 
+int64_t facts_ending_pods(const struct cJSON *snapshot, const char *group)
+{
+	int64_t count = 0;
+
+	TREE_EACH(pod, TREE_AT(snapshot, "pods"))
+		count += strcmp(facts_pod_label(pod, "ray.io/group"), group) == 0 &&
+			 TREE_AT(pod, "metadata", "deletionTimestamp");
+	return count;
+}
+
 /* ---- nodes ---- */
 
 static int busyness(const struct cJSON *node)

@@ -40,6 +40,8 @@ bool facts_pod_never_started(const struct cJSON *pod);
 /* It runs, and by the memory no reply has known it for unregistered-seconds, since its container's start. */
 bool facts_pod_is_unregistered(const struct cJSON *snapshot, const struct cJSON *pod);
 int64_t facts_kept_pods(const struct cJSON *snapshot, const struct cJSON *group);
+/* With a deletionTimestamp. */
+int64_t facts_ending_pods(const struct cJSON *snapshot, const char *group);
 
 /* The node of the Pod that may be busy, if there is one, else any that lives, else NULL. */
 const struct cJSON *facts_living_node(const struct cJSON *snapshot, const char *pod);

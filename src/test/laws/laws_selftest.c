@@ -257,6 +257,16 @@ static void fault_replaced_twice(struct cJSON *plan)
 				     tree_number(group, "replicas", 0) + 1000);
 }
 
+/* The place of a worker that drains is asked for twice. */
+static void fault_drained_twice(struct cJSON *plan)
+{
+	struct cJSON *group = tree_first(TREE_AT(plan, "groups"));
+
+	if (group && tree_is(plan, "law", "drains"))
+		cJSON_SetNumberValue(TREE_AT(group, "targetReplicas"),
+				     tree_number(group, "targetReplicas", 0) + 1);
+}
+
 static const struct fault {
 	const char *law;
 	void (*plant)(struct cJSON *plan);
@@ -271,7 +281,7 @@ static const struct fault {
 	{ "repair", fault_stopped_work, 1 },   { "unused", fault_used, 1 },
 	{ "unused", fault_started_again, 1 },  { "unused", fault_ahead, 1 },
 	{ "queues", fault_lost_place, 1 },     { "halves", fault_half_stays, 3 },
-	{ "ending", fault_replaced_twice, 2 },
+	{ "ending", fault_replaced_twice, 2 }, { "drains", fault_drained_twice, 2 },
 };
 
 #define FAULT_COUNT ((int)(sizeof(FAULTS) / sizeof(FAULTS[0])))

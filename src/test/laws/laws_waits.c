@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "laws_apply.h"
 #include "laws_random.h"
 
 #define LONG_AGO "2026-11-20T08:00:00Z"
@@ -320,16 +321,6 @@ static void set_replaced(struct cJSON *tree)
 			    cJSON_CreateNumber((double)facts_kept_pods(tree, group)));
 }
 
-static int64_t count_ending(const struct cJSON *tree, const char *group)
-{
-	int64_t count = 0;
-
-	TREE_EACH(pod, TREE_AT(tree, "pods"))
-		count += strcmp(facts_pod_label(pod, "ray.io/group"), group) == 0 &&
-			 TREE_AT(pod, "metadata", "deletionTimestamp");
-	return count;
-}
-
 /* Of those that end: Ray reports work on them. */
 static int64_t count_used(const struct cJSON *tree, const char *group)
 {
@@ -395,7 +386,7 @@ static bool check_ending(struct cJSON *tree, struct laws_random *random,
 			const struct cJSON *other = planned(best, tree_text(group, "name"));
 			const char *name = tree_text(group, "name");
 			int64_t replicas = tree_integer(group, "targetReplicas", 0) -
-					   (counted ? count_ending(tree, name) : 0);
+					   (counted ? facts_ending_pods(tree, name) : 0);
 			/* The work of a Pod that ends may keep an idle worker, or need a new one. */
 			int64_t beyond = replicas - count_used(tree, name);
 
@@ -414,6 +405,86 @@ static bool check_ending(struct cJSON *tree, struct laws_random *random,
 	return any;
 }
 
+/* ---- drains ---- */
+
+static struct cJSON *without_ending(const struct cJSON *tree)
+{
+	struct cJSON *without = cJSON_Duplicate(tree, true);
+
+	TREE_EACH(pod, TREE_AT(tree, "pods"))
+		if (TREE_AT(pod, "metadata", "deletionTimestamp"))
+			take_out(without, tree_text(TREE_AT(pod, "metadata"), "name"));
+	return without;
+}
+
+/* The operator deletes what the first plan names; where it names nothing, others delete Pods. */
+static struct cJSON *make_drained(struct cJSON *tree, bool counted, struct laws_random *random,
+				  struct laws_verdict *verdict)
+{
+	struct cJSON *plan = plan_of(tree, "", verdict), *next = laws_apply_patch(tree, plan);
+	struct cJSON *scratch = cJSON_Duplicate(next, true);
+	bool any = false;
+
+	TREE_EACH(pod, TREE_AT(next, "pods")) {
+		const char *name = tree_text(TREE_AT(pod, "metadata"), "name");
+
+		if (!is_single(tree, pod) || is_single(next, pod) || !termination_of(plan, name))
+			continue;
+		set(TREE_AT(pod, "metadata"), "deletionTimestamp",
+		    cJSON_CreateString("2026-11-20T09:59:58Z"));
+		any = true;
+	}
+	if (!any && make_ending(next, scratch, random)) {
+		any = true;
+		if (!counted)
+			set_replaced(next);
+	}
+	cJSON_Delete(scratch);
+	cJSON_Delete(plan);
+	if (any)
+		return next;
+	cJSON_Delete(next);
+	return NULL;
+}
+
+static bool check_drains(struct cJSON *tree, struct laws_random *random,
+			 struct laws_verdict *verdict)
+{
+	bool counted = laws_random_below(random, 2);
+	struct cJSON *drained, *created, *without, *plan, *last, *best;
+
+	if (cJSON_GetArraySize(facts_groups(tree)) != 1 || TREE_AT(tree, "autoscaler"))
+		return false;
+	drained = make_drained(tree, counted, random, verdict);
+	if (!drained)
+		return false;
+	plan = plan_of(drained, "", verdict);
+	created = laws_apply_creations(drained, plan, counted);
+	without = without_ending(created);
+	last = plan_of(created, "drains", verdict);
+	best = plan_of(without, "", verdict);
+	if (laws_ray_was_read(last) && laws_ray_was_read(best))
+		TREE_EACH(group, TREE_AT(last, "groups")) {
+			const char *name = tree_text(group, "name");
+			int64_t replicas = tree_integer(group, "targetReplicas", 0);
+			int64_t others = tree_integer(planned(best, name), "targetReplicas", 0);
+
+			if (replicas > others &&
+			    replicas > facts_kept_pods(created, facts_group(created, name)))
+				laws_break(verdict, "drains",
+					   "group %s has %lld replicas beside Pods that end and "
+					   "their replacements, %lld without them",
+					   name, (long long)replicas, (long long)others);
+		}
+	cJSON_Delete(drained);
+	cJSON_Delete(created);
+	cJSON_Delete(without);
+	cJSON_Delete(plan);
+	cJSON_Delete(last);
+	cJSON_Delete(best);
+	return true;
+}
+
 /* ---- all ---- */
 
 void laws_waits_check(const struct cJSON *snapshot, uint64_t seed, struct laws_counts *counts,
@@ -423,12 +494,15 @@ void laws_waits_check(const struct cJSON *snapshot, uint64_t seed, struct laws_c
 	struct cJSON *tree = cJSON_Duplicate(snapshot, true);
 
 	laws_random_init(&random, seed * 5 + 2);
-	switch (laws_random_below(&random, 3)) {
+	switch (laws_random_below(&random, 4)) {
 	case 0:
 		counts->queued += check_queues(tree, &random, verdict);
 		break;
 	case 1:
 		counts->halves += check_halves(tree, &random, verdict);
+		break;
+	case 2:
+		counts->drains += check_drains(tree, &random, verdict);
 		break;
 	default:
 		counts->ending += check_ending(tree, &random, verdict);

@@ -219,10 +219,16 @@ static bool is_refused(const struct health *health, const struct kueue_workload 
 
 struct step {
 	struct health *health;
-	time_ms gang_since; /* the last change of the step of kube-scheduler; TIME_NONE: none waits */
+	/* Of the step of kube-scheduler the last change (TIME_NONE: none waits), its time, and whether that has passed. */
+	time_ms gang_since;
+	int64_t gang_ms;
+	bool refused;
 	const struct owner **owners; /* of the workers */
 	bool *partly,
 		*cancelled; /* of the replicas of several hosts: not all Pods are held; it loses its place */
+	/* By group: replicas of the step of kube-scheduler that the free Nodes do not hold; NULL: they hold all or nothing,
+	 * or are not known. */
+	const int64_t *beyond;
 };
 
 /* Past its time of grace. */
@@ -290,7 +296,7 @@ static const struct group *gives_way(const struct step *step)
 }
 
 /* A step of kube-scheduler that is placed as a whole: in the time of a Node it was not, since its last change. */
-static bool is_gang_refused(const struct step *step, const struct group *group)
+static bool is_gang_refused(const struct step *step)
 {
 	time_ms since = step->gang_since;
 	const struct memory_state *memory = step->health->snapshot->memory;
@@ -300,7 +306,36 @@ static bool is_gang_refused(const struct step *step, const struct group *group)
 			if (entry->cause == REASON_QUOTA_GATE)
 				since = int64_max(since,
 						  entry->until - entry->seconds * MS_PER_SECOND);
-	return due_passed(step->health->facts->due, since, group->launch.node_ms + 1);
+	return due_passed(step->health->facts->due, since, step->gang_ms + 1);
+}
+
+/* Replicas that no free Node holds give way, so the others of the step are placed. Costs as capacity_check_take(). */
+static void find_beyond(struct step *step)
+{
+	const struct facts *facts = step->health->facts;
+	struct capacity_check *check = capacity_check_new(facts);
+	int64_t *beyond = arena_array(facts->arena, facts->group_count, sizeof(*beyond));
+	int64_t fitting = 0, rest = 0;
+
+	ARRAY_EACH(const struct group, group, facts->groups, facts->group_count) {
+		const struct owner *owner;
+		time_ms since;
+		int64_t held = held_replicas(step, group, &owner, &since), fits = 0;
+		size_t *hosts;
+
+		if (held == 0 || owner->sign != SIGN_GROUP)
+			continue;
+		hosts = arena_array(facts->arena, (size_t)group->hosts, sizeof(*hosts));
+		for (int64_t i = 0; i < group->hosts; i++)
+			hosts[i] = group->index;
+		while (fits < held && capacity_check_take(check, hosts, (size_t)group->hosts))
+			fits++;
+		beyond[group->index] = held - fits;
+		fitting += fits;
+		rest += held - fits;
+	}
+	if (fitting > 0 && rest > 0)
+		step->beyond = beyond;
 }
 
 /* Replicas of the group that lose their place: none while nothing is served instead. Of a refused step one part is asked
@@ -319,18 +354,15 @@ static int64_t cancelled(const struct step *step, const struct group *group,
 		return 0;
 	CHECK(owner);
 	moves = moves_on(step->health, group);
-	if (owner->sign == SIGN_GROUP) {
-		if (!is_gang_refused(step, group))
-			return 0;
-		return way ? (way == group ? held : 0) : (held + moves) / 2;
-	}
+	part = way ? (way == group ? held : 0) : (held + moves) / 2;
+	if (owner->sign == SIGN_GROUP)
+		return step->refused ? (step->beyond ? step->beyond[group->index] : part) : 0;
 	if (owner->admits != ADMITS_STEP || !workload || workload->problem[0] != '\0')
 		return moves ? held : 0;
 	set = pod_set_of(workload, group);
-	if (!set || !is_refused(step->health, workload))
-		return 0;
-	part = way ? (way == group ? held : 0) : (held + moves) / 2;
-	return int64_min(part, (set->pods - set->admitted) / group->hosts);
+	return set && is_refused(step->health, workload) ?
+		       int64_min(part, (set->pods - set->admitted) / group->hosts) :
+		       0;
 }
 
 /* The last ones of the group. */
@@ -411,8 +443,10 @@ static void assess_worker(struct step *step, const struct worker *worker, const 
 		own->gated_since = scheduled && scheduled->last_transition != TIME_NONE ?
 					   scheduled->last_transition :
 					   worker->pod->created;
-		if (owner->sign == SIGN_GROUP)
+		if (owner->sign == SIGN_GROUP) {
 			step->gang_since = int64_max(step->gang_since, own->gated_since);
+			step->gang_ms = int64_max(step->gang_ms, grace);
+		}
 	}
 	own->waiting_reason = REASON_WAITS_FOR_QUEUE;
 	own->obstacle_message =
@@ -477,6 +511,9 @@ static void assess(struct health *health)
 		if (worker->replica != FACTS_NO_INDEX && !waits(&step, worker))
 			step.partly[worker->replica] = true;
 	way = gives_way(&step);
+	step.refused = step.gang_since != TIME_NONE && is_gang_refused(&step);
+	if (step.refused)
+		find_beyond(&step);
 	for (size_t g = 0; g < facts->group_count; g++)
 		cancel(&step, &facts->groups[g], cancelled(&step, &facts->groups[g], way));
 }

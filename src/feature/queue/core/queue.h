@@ -8,8 +8,9 @@
  *   part: with several groups, without the one that waits longest; else half of it. One replica keeps its place.
  *   The refusal is read from type and reason of the Workload's condition.
  * - kube-scheduler places Pods of one PodGroup (KEP-4671) together. A step has what the free Nodes hold, where they hold
- *   some of it; the next one begins when its Pods have Nodes. One that is not placed in the time of a Node is asked for
- *   in part in the same way, and each part has that time. A Pod that fits no Node at all gives way alone. The condition
+ *   some of it; the next one begins when its Pods have Nodes. Of one that is not placed in the time of a Node the Pods
+ *   stay that the free Nodes hold; where they hold none or all, it is asked for in part in the same way. Each part has
+ *   that time. A Pod that fits no Node at all gives way alone. The condition
  *   of a PodGroup is not read: it is final with the first success (1.37), and says nothing of later steps.
  * - Nothing that is admitted is cancelled: only Pods that wait, no more than the Workload asks for beside
  *   what is admitted, and none when its condition is about other counts.
