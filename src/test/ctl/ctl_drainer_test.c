@@ -202,13 +202,18 @@ static void test_its_clusters_decide_with_it(void **state)
 	assert_string_equal(snapshot.drain_requests[0].reason, "double bit error");
 }
 
-static void test_a_refusal_is_sent_again_later(void **state)
+/* One of them is for the Node of another. */
+static void test_a_refusal_does_not_keep_others_waiting(void **state)
 {
 	(void)state;
 	status = 403;
-	requests = LIST_OF(REQUEST("d1", "n1", ""));
+	requests = LIST_OF(
+		REQUEST("d1", "n1", "") "," REQUEST("d2", "n1", "") "," REQUEST("d3", "n2", ""));
 	start();
-	await_patches(1);
+	await_patches(3);
+	assert_int_equal(server_count(script.server, PATCH("d1/status")), 1);
+	assert_int_equal(server_count(script.server, PATCH("d2/status")), 1);
+	assert_int_equal(server_count(script.server, PATCH("d3/status")), 1);
 }
 
 /* A decision on a RayCluster that may empty a Node by its own limit. */
@@ -413,7 +418,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_complete_request_is_left_alone, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_its_clusters_decide_with_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_a_refusal_is_sent_again_later, setup,
+		cmocka_unit_test_setup_teardown(test_a_refusal_does_not_keep_others_waiting, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_one_node_of_all_ray_clusters_is_granted, setup,
 						teardown),

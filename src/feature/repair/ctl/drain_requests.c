@@ -15,6 +15,9 @@
 #include "net/log.h"
 #include "net/loop.h"
 
+/* By then the watch has the version that was written. */
+#define REWRITE_MS 60000
+
 /* ---- in snapshots ---- */
 
 static const struct drain_request *next_open(const struct drain_requests *requests, size_t *at)
@@ -63,6 +66,12 @@ void drain_requests_observe(const struct drain_requests *requests, struct arena 
 
 /* ---- completion ---- */
 
+/* A request that was sent is not sent again before this time. */
+struct attempt {
+	const char *key; /* of the map */
+	int64_t not_before_ms;
+};
+
 static void start_timer(struct drain_requests *requests)
 {
 	if (requests->timer_runs || requests->call)
@@ -74,85 +83,92 @@ static void start_timer(struct drain_requests *requests)
 static void answered(void *context, const struct kube_answer *answer, const struct err *err)
 {
 	struct drain_requests *requests = context;
+	struct attempt *attempt = map_get(&requests->attempts, requests->sent);
 
 	requests->call = NULL;
-	if (err) {
+	if (err)
 		log_warning("a DrainRequest cannot be completed", "request", requests->sent,
 			    "error", err->text, "fix",
 			    "install the chart with config.repairDrainRequests=true, which grants "
 			    "patch of drainrequests/status",
 			    NULL);
-		requests->not_before_ms = loop_monotonic_ms(requests->control->loop) +
-					  overload_retry_ms(err, answer->retry_after_ms);
-		memory_set_string(&requests->sent_version, NULL);
-	} else {
+	else
 		log_info("a DrainRequest is complete: no Pod of a RayCluster is on its Node",
 			 "request", requests->sent, NULL);
-	}
+	if (attempt)
+		attempt->not_before_ms =
+			loop_monotonic_ms(requests->control->loop) +
+			(err ? overload_retry_ms(err, answer->retry_after_ms) : REWRITE_MS);
 	start_timer(requests);
 }
 
-static void complete(struct drain_requests *requests, const struct drain_request *request)
+static const char *key_of(const struct drain_request *request, struct arena *arena)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	time_ms now = loop_wall(requests->control->loop);
-	const char *body = drain_request_patch_body(request, now, &scratch);
-	const char *path = kube_path_managed(
-		&scratch, kube_path(&scratch, "nvsentinel.nvidia.com/v1alpha1", request->namespace_,
-				    "drainrequests", request->name, "status"));
+	return arena_printf(arena, "%s/%s", request->namespace_, request->name);
+}
 
-	memory_set_string(&requests->sent,
-			  arena_printf(&scratch, "%s/%s", request->namespace_, request->name));
-	memory_set_string(&requests->sent_version, request->resource_version);
+static void complete(struct drain_requests *requests, const struct drain_request *request,
+		     struct arena *arena)
+{
+	const char *body =
+		drain_request_patch_body(request, loop_wall(requests->control->loop), arena);
+	const char *path = kube_path_managed(
+		arena, kube_path(arena, "nvsentinel.nvidia.com/v1alpha1", request->namespace_,
+				 "drainrequests", request->name, "status"));
+
+	memory_set_string(&requests->sent, key_of(request, arena));
+	map_make(&requests->attempts, requests->sent, sizeof(struct attempt));
 	requests->call = kube_client_send(requests->control->kube, KUBE_MERGE_PATCH, path, body,
 					  strlen(body), answered, requests);
 }
 
-/* Our write of this version has not come back yet. */
-static bool is_on_its_way(const struct drain_requests *requests,
-			  const struct drain_request *request)
+/* Of the requests on whose Node no Pod of a RayCluster runs the one that may be sent since the longest time. */
+static const struct drain_request *next_done(const struct drain_requests *requests,
+					     struct arena *arena)
 {
-	return requests->sent_version &&
-	       strcmp(requests->sent_version, request->resource_version) == 0;
-}
-
-/* A request on whose Node no Pod of a RayCluster runs. */
-static const struct drain_request *first_done(const struct drain_requests *requests,
-					      struct map *open)
-{
+	int64_t first_ms = loop_monotonic_ms(requests->control->loop);
+	const struct drain_request *request, *first = NULL;
+	struct map used = MAP_IN(arena);
 	const struct pod *pod;
 	size_t at = 0;
 
 	while ((pod = kube_informer_next(requests->control->pods, &at)))
 		if (!pod_has_ended(pod))
-			(void)map_remove(open, pod->spec.node_name);
-	for (size_t i = 0; i < open->count; i++)
-		if (!is_on_its_way(requests, open->entries[i].value))
-			return open->entries[i].value;
-	return NULL;
+			map_set(&used, pod->spec.node_name, (void *)(uintptr_t)pod);
+	at = 0;
+	while ((request = next_open(requests, &at))) {
+		const struct attempt *attempt =
+			map_get(&requests->attempts, key_of(request, arena));
+		int64_t not_before_ms = attempt ? attempt->not_before_ms : INT64_MIN;
+
+		if (not_before_ms > first_ms || (first && not_before_ms == first_ms) ||
+		    map_get(&used, request->node))
+			continue;
+		first = request;
+		first_ms = not_before_ms;
+	}
+	return first;
 }
 
 static void sweep(void *context)
 {
 	struct drain_requests *requests = context;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct map open = open_requests(requests, &scratch);
-	const struct drain_request *done;
+	const struct drain_request *done = NULL;
+	size_t at = 0;
 
 	requests->timer_runs = false;
-	if (open.count == 0)
+	if (!next_open(requests, &at))
 		return;
-	if (control_synced(requests->control) && !*control_stale(requests->control, &scratch) &&
-	    loop_monotonic_ms(requests->control->loop) >= requests->not_before_ms) {
-		done = first_done(requests, &open);
-		if (done)
-			complete(requests, done);
-	}
+	if (control_synced(requests->control) && !*control_stale(requests->control, &scratch))
+		done = next_done(requests, &scratch);
+	if (done)
+		complete(requests, done, &scratch);
 	start_timer(requests);
 }
 
 /* Those with a Pod on the Node decide again. */
-static void request_changed(void *context, enum kube_change change UNUSED, const char *key UNUSED,
+static void request_changed(void *context, enum kube_change change UNUSED, const char *key,
 			    const void *old, const void *new_object)
 {
 	struct optional_watch *watch = context;
@@ -161,6 +177,8 @@ static void request_changed(void *context, enum kube_change change UNUSED, const
 	const struct pod *pod;
 	size_t at = 0;
 
+	if (!new_object || drain_request_is_complete(new_object))
+		map_drop(&requests->attempts, key, NULL);
 	start_timer(requests);
 	if (!request || !requests->control->pods)
 		return;
@@ -195,6 +213,6 @@ void drain_requests_end(struct drain_requests *requests)
 	kube_client_cancel(requests->call);
 	optional_watch_done(&requests->watch);
 	loop_timer_free(requests->timer);
+	map_drop_all(&requests->attempts, NULL);
 	memory_free(requests->sent);
-	memory_free(requests->sent_version);
 }
