@@ -7,6 +7,7 @@ from datetime import datetime
 
 import pytest
 
+from rayscaler_e2e import paths
 from rayscaler_e2e.kubeclient import ApiError
 from rayscaler_e2e.node import clusters
 from rayscaler_e2e.node.images import RAY
@@ -249,3 +250,57 @@ def test_a_node_that_is_not_ready(node, ray):
         wait_until(lambda: names(found.ready()) == [worker], 60, "the worker to be ready", POLL)
         assert program.call("alive", name="work") == [worker]
         program.end()
+
+
+@pytest.fixture
+def repairs(node):
+    """NVSentinel's kind DrainRequest, which the controller may complete; a sick worker has 20 s."""
+    node.kubectl.apply((paths.MANIFESTS / "drain-request-crd.yaml").read_text())
+    node.upgrade("config.repairDrainRequests=true", "config.repairDeadlineSeconds=20", "config.repairDeletes=true")
+    yield node.admin.of("drainrequests", "default")
+    node.kubectl.run("uncordon", NODE)
+    node.kubectl.run("delete", "crd", "drainrequests.nvsentinel.nvidia.com")
+    node.upgrade()
+
+
+@pytest.mark.test_all
+def test_a_node_that_is_to_be_repaired(node, ray, repairs):
+    """A condition is reported; a DrainRequest that is withdrawn changes nothing; by another one, with no room for a
+    replacement, Ray drains the worker, its Pod ends at the deadline, and the request is complete when the head has ended."""
+
+    def sick(**condition):
+        patch = {"status": {"conditions": [{"type": "SysLogsXIDError", **condition}]}}
+        node.kubectl.run("patch", "node", NODE, "--subresource=status", "--type=strategic", "-p", json.dumps(patch))
+
+    def request(name):
+        node.kubectl.run("cordon", NODE)
+        kind = {"apiVersion": "nvsentinel.nvidia.com/v1alpha1", "kind": "DrainRequest", "metadata": {"name": name}}
+        repairs.create({**kind, "spec": {"nodeName": NODE, "reason": "double bit error"}})
+
+    found, program, worker = started(ray, clusters.group("first", resource="work", maxReplicas=2), idle_seconds=5)
+    with program:
+        sick(status="True", message="Xid 79")
+        wait_until(lambda: f"its Node {NODE}: condition SysLogsXIDError: Xid 79" in found.said(), 30, "the sign", POLL)
+        sick(**{"$patch": "delete"})
+        request("first")
+        wait_until(lambda: f"Node {NODE} is to be repaired (DrainRequest default/first" in found.said(), 30, "the request", POLL)
+        wait_until(lambda: len(found.pods()) == 2, 30, "the replacement, which waits for a Node", POLL)
+        repairs.delete("first")
+        node.kubectl.run("uncordon", NODE)
+        wait_until(lambda: found.replicas() == {"first": 1} and names(found.pods()) == [worker], 90, "the worker alone", POLL)
+        assert program.call("draining") == {} and program.call("alive", name="work") == [worker]
+
+        (first,) = found.clusters.get("demo")["spec"]["workerGroupSpecs"]
+        found.clusters.patch_merge("demo", {"spec": {"workerGroupSpecs": [{**first, "maxReplicas": 1}]}})
+        request("second")
+        ((_, deadline),) = wait_until(lambda: program.call("draining").items(), 30, "Ray to know", POLL)
+        assert time.time() + 10 < deadline <= time.time() + 20
+        wait_until(lambda: worker not in names(found.pods()), 60, "the worker to end", POLL)
+        assert time.time() > deadline
+        assert "conditions" not in repairs.get("second").get("status", {}), "the head is on the Node"
+        node.kubectl.run("uncordon", NODE)
+        replaced(found, program, worker)
+        program.end()
+    found.__exit__()
+    ended = wait_until(lambda: repairs.get("second").get("status", {}).get("conditions"), 90, "the request to be complete", POLL)
+    assert [(one["type"], one["status"]) for one in ended] == [("DrainComplete", "True")]

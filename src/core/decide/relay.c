@@ -25,9 +25,10 @@ bool relay_is_notified(const struct choice *choice, const struct worker *worker)
  * in the same pass: a drain that failed is repeated. The reports of the next seconds may be older than it. */
 #define REPORT_LAG_MS (10 * MS_PER_SECOND)
 
+/* Rounded up: no Pod is deleted before the deadline that Ray has. */
 static int64_t seconds_of(time_ms deadline)
 {
-	return deadline == TIME_NONE ? 0 : deadline / MS_PER_SECOND;
+	return deadline == TIME_NONE ? 0 : (deadline + MS_PER_SECOND - 1) / MS_PER_SECOND;
 }
 
 static void remember(struct choice *choice, const struct worker *worker, time_ms since,
@@ -69,7 +70,7 @@ static bool update(struct choice *choice, const struct worker *worker)
 		return false;
 	if (!notified) {
 		remember(choice, worker, now, deadline);
-		return deadline != 0 && deadline != worker->node->drain_deadline_ms / MS_PER_SECOND;
+		return deadline != 0 && deadline != seconds_of(worker->node->drain_deadline_ms);
 	}
 	if (deadline != 0 && notified->count != deadline) {
 		remember(choice, worker, draining ? now : notified->since,

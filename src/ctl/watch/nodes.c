@@ -169,6 +169,11 @@ bool nodes_known(const struct nodes *nodes)
 	return nodes && kube_informer_fresh(nodes->watch.informer);
 }
 
+bool nodes_refused(const struct nodes *nodes)
+{
+	return !nodes || nodes->watch.refused != ERR_NONE;
+}
+
 const struct labels *nodes_labels(const struct nodes *nodes, const char *name)
 {
 	const struct kept *kept = nodes ? map_get(&nodes->kept, name) : NULL;

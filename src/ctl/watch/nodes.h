@@ -27,6 +27,9 @@ void nodes_free(struct nodes *nodes);
 /* Nodes can be read now. */
 bool nodes_known(const struct nodes *nodes);
 
+/* They are not read: the API server refuses them, or it is a sidecar. */
+bool nodes_refused(const struct nodes *nodes);
+
 /* Of the labels of this Node those that features read; NULL: the Node is unknown, or no feature reads
  * any. Borrowed until the loop turns. */
 const struct labels *nodes_labels(const struct nodes *nodes, const char *name);

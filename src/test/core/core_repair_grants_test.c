@@ -3,10 +3,9 @@
 
 #include "core/model/pool.h"
 #include "core/model/snapshot.h"
-#include "feature/repair/core/repair_limits.h"
 #include "test/support/support.h"
 
-#define COUNT_MS 1000
+#define COUNT_MS (5 * MS_PER_SECOND + REPAIR_GRANT_EXTRA_MS)
 
 static struct repair_grants grants;
 static struct repair_asks a, b;
@@ -49,13 +48,19 @@ static void ask(struct repair_asks *asks, const char *names)
 				 .asks = !begun,
 			 }));
 	}
-	repair_limits_find(&repair, &snapshot, &arena);
+	for (size_t i = 0; i < snapshot.pod_count; i++)
+		VEC_EACH(struct repair_node, node, &repair.nodes)
+			if (strcmp(node->node, snapshot.pods[i]->spec.node_name) == 0)
+				repair_limits_add(node, snapshot.pools, snapshot.pods[i], &arena);
 	repair_asks_set(asks, &repair);
 }
 
 static size_t renew(int64_t limit, int64_t now_ms)
 {
-	return repair_grants_renew(&grants, all, 2, limit, COUNT_MS, now_ms);
+	const struct settings settings = { .repair_fleet_max_unavailable = limit,
+					   .repair_deadline_seconds = 5 };
+
+	return repair_grants_renew(&grants, all, 2, &settings, 0, now_ms);
 }
 
 static void assert_granted(const char *names)

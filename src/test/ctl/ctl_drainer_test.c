@@ -410,6 +410,46 @@ static void test_the_event_of_a_failed_worker_has_the_sign(void **state)
 	assert_string_equal(snapshot.nodes[0].name, "n1");
 }
 
+static const char *unread(void)
+{
+	const struct ray_cluster of = { .namespace_ = "a", .name = "demo" };
+	struct extra_condition condition;
+
+	if (!repair_feature.condition(drainer, &of, &arena, &condition))
+		return "";
+	assert_string_equal(condition.type, "RepairUnread");
+	assert_true(condition.is_true);
+	return condition.message;
+}
+
+/* The published taints need no setting. */
+static void test_a_setting_without_effect_is_a_condition(void **state)
+{
+	const struct repair_spec spec = { .deletes = true };
+	const struct autoscaler_object object = { .repair = &spec };
+	struct snapshot snapshot = { .cluster = { .namespace_ = "a", .name = "demo" } };
+	const struct plan plan = { .repair = NULL };
+
+	(void)state;
+	options.settings.repair_drain_requests = false;
+	requests = LIST_OF("");
+	start(); /* without a watch of Nodes */
+	assert_string_equal(unread(), "");
+	options.settings.repair_deletes = true;
+	assert_non_null(strstr(unread(), "--repair-deletes has no effect: Nodes cannot be read"));
+	options.settings.repair_deletes = false;
+	snapshot.autoscaler = &object;
+	repair_feature.decided(drainer,
+			       &(struct pass_decision){ .plan = &plan, .snapshot = &snapshot });
+	assert_non_null(strstr(unread(), "spec.repair has no effect"));
+	control.features = alone;
+	control.nodes = nodes_new(&control);
+	assert_true(loop_wait_until(script.loop, knows_nodes, NULL, WAIT_MS));
+	assert_string_equal(unread(), "");
+	options.settings.repair_drain_requests = true;
+	assert_non_null(strstr(unread(), "--repair-drain-requests has no effect"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -429,6 +469,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_failed_workers_are_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_the_event_of_a_failed_worker_has_the_sign,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_setting_without_effect_is_a_condition, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@ static const char *sign_of(const struct node *node, struct arena *arena)
 	struct repair_signal signal;
 	const char *text;
 
-	if (!repair_signal_of(&published, node, NULL, arena, &signal) ||
+	if (!repair_signal_of(&published, node, arena, &signal) ||
 	    signal.source == REPAIR_BY_CORDON)
 		return NULL;
 	text = repair_signal_text(&signal, arena);

@@ -71,8 +71,7 @@ static const char *sign_text(const struct health *health, const struct map *node
 	struct repair_signal signal;
 	const char *text;
 
-	if (!node ||
-	    !repair_signal_of(&health->snapshot->settings, node, NULL, health->arena, &signal))
+	if (!node || !repair_signal_of(&health->snapshot->settings, node, health->arena, &signal))
 		return "";
 	text = repair_signal_text(&signal, health->arena);
 	return arena_printf(health->arena, ", which %s %s",

@@ -2,13 +2,14 @@
 
 #include <string.h>
 
+#include "base/int64.h"
 #include "base/map.h"
 #include "base/sort.h"
 #include "core/decide/mark.h"
 #include "core/model/reason.h"
 #include "core/nodes/node_match.h"
 #include "feature/repair/core/node_failures.h"
-#include "feature/repair/core/repair_limits.h"
+#include "feature/repair/core/repair_grants.h"
 #include "feature/repair/core/repair_signal.h"
 
 const char *repair_state_name(enum repair_state state)
@@ -27,173 +28,171 @@ const char *repair_state_name(enum repair_state state)
 struct rule {
 	int64_t drain_ms, nodes, percent;
 	bool deletes, dry_run;
-	struct name_set draining; /* Nodes */
 };
 
-/* The Nodes with work that Ray drains: after a restart the memory of the Nodes that have begun is lost. */
-static struct name_set draining_nodes(const struct facts *facts)
+static struct rule rule_of(const struct snapshot *snapshot)
 {
-	const struct snapshot *snapshot = facts->snapshot;
-	VEC(const char *) names = { .at = NULL };
-	VEC(const char *) nodes = { .at = NULL };
-	struct name_set pods;
-
-	if (!snapshot->ray_state)
-		return (struct name_set){ .at = NULL };
-	ARRAY_EACH(const struct ray_node, node, snapshot->ray_state->nodes,
-		   snapshot->ray_state->node_count)
-		if (node->status == RAY_NODE_DRAINING && !ray_node_is_unused(node))
-			VEC_PUSH(facts->arena, &names, node->instance_id);
-	pods = name_set_of_strings(facts->arena, &(struct strings){ names.at, names.count });
-	for (size_t i = 0; i < snapshot->pod_count; i++)
-		if (name_set_contains(&pods, snapshot->pods[i]->name))
-			VEC_PUSH(facts->arena, &nodes, snapshot->pods[i]->spec.node_name);
-	return name_set_of_strings(facts->arena, &(struct strings){ nodes.at, nodes.count });
-}
-
-static struct rule rule_of(const struct facts *facts)
-{
-	const struct snapshot *snapshot = facts->snapshot;
+	static const struct repair_spec none;
 	const struct settings *settings = &snapshot->settings;
-	const struct repair_spec *spec = snapshot->autoscaler ? snapshot->autoscaler->repair : NULL;
-	int64_t seconds = settings->repair_deadline_seconds;
-	struct rule rule = { .nodes = settings->repair_max_unavailable,
-			     .percent = settings->repair_max_unavailable_percent,
-			     .deletes = settings->repair_deletes,
-			     .dry_run = settings->repair_dry_run };
+	const struct repair_spec *spec = snapshot->autoscaler && snapshot->autoscaler->repair ?
+						 snapshot->autoscaler->repair :
+						 &none;
+	int64_t seconds = spec->has_deadline_seconds ? spec->deadline_seconds :
+						       settings->repair_deadline_seconds;
 
-	if (spec && spec->has_deadline_seconds)
-		seconds = spec->deadline_seconds < REPAIR_DEADLINE_SECONDS_MAX ?
-				  spec->deadline_seconds :
-				  REPAIR_DEADLINE_SECONDS_MAX;
-	if (spec && spec->has_deletes)
-		rule.deletes = spec->deletes;
-	if (spec && spec->has_max_unavailable)
-		rule.nodes = spec->max_unavailable;
-	if (spec && spec->has_max_unavailable_percent)
-		rule.percent = spec->max_unavailable_percent;
-	rule.drain_ms = seconds * MS_PER_SECOND;
-	rule.draining = draining_nodes(facts);
-	return rule;
-}
-
-static bool has_begun(const struct facts *facts, const struct rule *rule, const char *node)
-{
-	const struct memory_mark *mark = mark_find(facts, MARK_REPAIR, node);
-
-	return (mark && mark->count > 0) || name_set_contains(&rule->draining, node);
+	return (struct rule){
+		.drain_ms = int64_min(seconds, REPAIR_DEADLINE_SECONDS_MAX) * MS_PER_SECOND,
+		.nodes = spec->has_max_unavailable ? spec->max_unavailable :
+						     settings->repair_max_unavailable,
+		.percent = spec->has_max_unavailable_percent ?
+				   spec->max_unavailable_percent :
+				   settings->repair_max_unavailable_percent,
+		.deletes = spec->has_deletes ? spec->deletes : settings->repair_deletes,
+		.dry_run = settings->repair_dry_run,
+	};
 }
 
 /* ---- the Nodes ---- */
 
-/* TIME_NONE: unknown, of a sign that does not act. */
-static time_ms since_of(const struct facts *facts, const struct repair_signal *signal,
-			const char *node)
-{
-	if (signal->since != TIME_NONE || !signal->acts)
-		return signal->since;
-	return mark_since(facts, MARK_REPAIR, node);
-}
-
-static enum repair_state state_of(const struct facts *facts, const struct rule *rule,
-				  const struct repair_signal *signal,
-				  const struct repair_node *node, bool repelled)
-{
-	if (!signal->acts || !repelled)
-		return REPAIR_STATE_REPORTED;
-	if (!node->begun && !due_passed(facts->due, node->since, signal->after_ms))
-		return REPAIR_STATE_LASTS;
-	return rule->dry_run ? REPAIR_STATE_DRY_RUN : REPAIR_STATE_WAITS;
-}
-
-/* By its signal. */
-static void judge(const struct facts *facts, const struct rule *rule,
-		  const struct repair_signal *signal, bool repelled, struct repair_node *node)
-{
-	node->why = repair_signal_text(signal, facts->arena);
-	node->since = since_of(facts, signal, node->node);
-	node->begun = has_begun(facts, rule, node->node);
-	node->state = state_of(facts, rule, signal, node, repelled);
-}
-
-/* A Node with a sign, before its Pods are known. */
+/* A Node with a sign of its own, of devices, or both; a signal without a name is none. */
 struct sick {
-	struct repair_signal signal;
-	const struct node *node;
-	int64_t workers;
-	bool repelled; /* it takes none of its worker Pods again */
+	struct repair_node of;
+	const struct node *node; /* NULL: no cordon and no taint of it is known */
+	struct repair_signal signal, device;
+	VEC(const char *) pods; /* with such a device */
+	bool repelled;          /* it takes none of its worker Pods again */
 };
 
-/* DrainRequests that are not complete, by Node. */
-static struct map requests_of(const struct facts *facts)
+static struct sick *sick_at(const struct facts *facts, struct map *sick, const char *name)
 {
-	struct map requests = MAP_IN(facts->arena);
+	struct sick *own = map_get(sick, name);
 
-	ARRAY_EACH(const struct drain_request, request, facts->snapshot->drain_requests,
-		   facts->snapshot->drain_request_count)
-		if (!drain_request_is_complete(request) && !map_get(&requests, request->node))
-			map_set(&requests, request->node, (void *)(uintptr_t)request);
-	return requests;
+	if (!own) {
+		own = ARENA_NEW(facts->arena, struct sick);
+		own->of.node = name;
+		own->repelled = true;
+		map_set(sick, name, own);
+	}
+	return own;
 }
 
-/* By name, in the order of the snapshot. */
+static void add_device(const struct facts *facts, struct sick *own, const struct device_sign *sign)
+{
+	const struct repair_signal signal =
+		repair_signal_of_device(&facts->snapshot->settings, sign, facts->arena);
+	const char *pod = sign->pod->name;
+
+	if (repair_signal_is_first(&signal, &own->device)) {
+		own->device = signal;
+		own->pods.count = 0;
+	}
+	if (signal.acts == own->device.acts &&
+	    (own->pods.count == 0 || strcmp(own->pods.at[own->pods.count - 1], pod) != 0))
+		VEC_PUSH(facts->arena, &own->pods, pod);
+}
+
 static struct map find_sick(const struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
-	const struct map requests = requests_of(facts);
 	struct map sick = MAP_IN(facts->arena);
 
+	ARRAY_EACH(const struct drain_request, request, snapshot->drain_requests,
+		   snapshot->drain_request_count)
+		if (!drain_request_is_complete(request))
+			sick_at(facts, &sick, request->node)->signal =
+				repair_signal_of_request(request, facts->arena);
 	ARRAY_EACH(const struct node, node, snapshot->nodes, snapshot->node_count) {
-		struct sick own = { .node = node, .repelled = true };
+		struct sick *own = map_get(&sick, node->name);
+		struct repair_signal signal;
 
-		if (repair_signal_of(&snapshot->settings, node, map_get(&requests, node->name),
-				     facts->arena, &own.signal))
-			map_set(&sick, node->name, ARENA_COPY(facts->arena, &own, 1));
+		if (!own && repair_signal_of(&snapshot->settings, node, facts->arena, &signal)) {
+			own = sick_at(facts, &sick, node->name);
+			own->signal = signal;
+		}
+		if (own)
+			own->node = node;
 	}
+	VEC_EACH(const struct device_sign, sign, &facts->device_signs)
+		add_device(facts, sick_at(facts, &sick, sign->pod->spec.node_name), sign);
 	return sick;
 }
 
-/* Counts the worker Pods on the Nodes; returns the number of all Nodes that have some. */
+/* Pods with work that Ray drains: after a restart the memory of the Nodes that have begun is lost. */
+static struct name_set draining_pods(const struct facts *facts)
+{
+	const struct ray_state *ray = facts->snapshot->ray_state;
+	VEC(const char *) names = { .at = NULL };
+
+	ARRAY_EACH(const struct ray_node, node, ray ? ray->nodes : NULL, ray->node_count)
+		if (node->status == RAY_NODE_DRAINING && !ray_node_is_unused(node))
+			VEC_PUSH(facts->arena, &names, node->instance_id);
+	return name_set_of_strings(facts->arena, &(struct strings){ names.at, names.count });
+}
+
+/* Notes the worker Pods on the Nodes; returns the number of all Nodes that have some. */
 static int64_t count_pods(const struct facts *facts, const struct map *sick)
 {
 	const struct snapshot *snapshot = facts->snapshot;
+	const struct name_set draining = draining_pods(facts);
 	struct map used = MAP_IN(facts->arena);
 
 	for (size_t i = 0; i < snapshot->pod_count; i++) {
 		const struct pod *pod = snapshot->pods[i];
 		struct sick *own = map_get(sick, pod->spec.node_name);
 
+		if (own)
+			own->of.begun |= name_set_contains(&draining, pod->name);
 		if (!pod_is_worker(pod) || pod->spec.node_name[0] == '\0' || pod->deleting)
 			continue;
 		map_set(&used, pod->spec.node_name, (void *)(uintptr_t)pod);
 		if (!own)
 			continue;
-		own->workers++;
-		own->repelled &= own->node->unschedulable ||
-				 node_match_taint(&pod->spec, own->node) != NULL;
+		own->of.workers++;
+		own->repelled &= own->node && (own->node->unschedulable ||
+					       node_match_taint(&pod->spec, own->node) != NULL);
+		repair_limits_add(&own->of, snapshot->pools, pod, facts->arena);
 	}
 	return (int64_t)used.count;
 }
 
-static void add_nodes(struct facts *facts, const struct rule *rule, struct plan_repair *repair)
+static enum repair_state state_of(const struct facts *facts, const struct rule *rule,
+				  const struct repair_signal *signal,
+				  const struct repair_node *node)
 {
-	const struct map sick = find_sick(facts);
+	if (!node->begun && !due_passed(facts->due, node->since, signal->after_ms))
+		return REPAIR_STATE_LASTS;
+	return rule->dry_run ? REPAIR_STATE_DRY_RUN : REPAIR_STATE_WAITS;
+}
 
-	if (sick.count == 0 && facts->device_signs.count == 0)
-		return;
-	repair->used_nodes = count_pods(facts, &sick);
-	for (size_t i = 0; i < sick.count; i++) {
-		const struct sick *one = sick.entries[i].value;
-		struct repair_node own = { .node = one->node->name, .workers = one->workers };
+/* A sign of the Node that acts counts before those of its devices. */
+static void judge(const struct facts *facts, const struct rule *rule, struct sick *own)
+{
+	struct repair_node *node = &own->of;
+	const struct memory_mark *mark = mark_find(facts, MARK_REPAIR, node->node);
+	const struct repair_signal *signal = &own->signal;
+	bool acts = signal->acts && own->repelled;
+	struct name_set *pods;
 
-		if (own.workers == 0)
-			continue;
-		judge(facts, rule, &one->signal, one->repelled, &own);
-		if (one->signal.acts && !one->repelled)
-			own.why = arena_printf(facts->arena,
-					       "%s; it still takes Pods, so cordon it", own.why);
-		VEC_PUSH(facts->arena, &repair->nodes, own);
+	if (own->device.name &&
+	    (!signal->name || node->workers == 0 || (!acts && own->device.acts))) {
+		signal = &own->device;
+		acts = signal->acts;
+		pods = ARENA_NEW(facts->arena, struct name_set);
+		*pods = name_set_of_strings(facts->arena,
+					    &(struct strings){ own->pods.at, own->pods.count });
+		node->pods = pods;
+		node->workers = (int64_t)pods->count;
 	}
+	node->begun |= mark && mark->count > 0;
+	node->since = signal->since;
+	if (signal->acts && node->since == TIME_NONE)
+		node->since = mark_since(facts, MARK_REPAIR, node->node);
+	node->why = repair_signal_text(signal, facts->arena);
+	if (acts)
+		node->state = state_of(facts, rule, signal, node);
+	else if (signal->acts)
+		node->why = arena_printf(facts->arena, "%s; it still takes Pods, so cordon it",
+					 node->why);
 }
 
 static int compare_nodes(const void *left, const void *right)
@@ -207,64 +206,19 @@ static int compare_node_name(const void *name, const void *node)
 	return strcmp(name, ((const struct repair_node *)node)->node);
 }
 
-static void sort_nodes(struct plan_repair *repair)
+static void add_nodes(const struct facts *facts, const struct rule *rule, const struct map *sick,
+		      struct plan_repair *repair)
 {
+	for (size_t i = 0; i < sick->count; i++) {
+		struct sick *own = sick->entries[i].value;
+
+		if (own->of.workers == 0 && !own->device.name)
+			continue;
+		judge(facts, rule, own);
+		VEC_PUSH(facts->arena, &repair->nodes, own->of);
+	}
 	sort_stable(repair->nodes.at, repair->nodes.count, sizeof(*repair->nodes.at),
 		    compare_nodes);
-}
-
-/* ---- devices ---- */
-
-/* The signs of one Node's devices, which are adjacent: the first that counts, and the Pods with such a device. */
-static void read_devices(const struct facts *facts, const struct device_sign *signs, size_t count,
-			 struct repair_signal *ret_first, struct name_set *ret_pods)
-{
-	const struct settings *settings = &facts->snapshot->settings;
-	VEC(const char *) names = { .at = NULL };
-
-	for (size_t i = 0; i < count; i++) {
-		struct repair_signal signal =
-			repair_signal_of_device(settings, &signs[i], facts->arena);
-		const char *pod = signs[i].pod->name;
-
-		if (repair_signal_is_first(&signal, i > 0 ? ret_first : NULL)) {
-			*ret_first = signal;
-			names.count = 0;
-		}
-		if (signal.acts == ret_first->acts &&
-		    (names.count == 0 || strcmp(names.at[names.count - 1], pod) != 0))
-			VEC_PUSH(facts->arena, &names, pod);
-	}
-	*ret_pods = name_set_of_strings(facts->arena, &(struct strings){ names.at, names.count });
-}
-
-/* A sign of the Node that acts counts before those of its devices. The Nodes are sorted. */
-static void add_devices(struct facts *facts, const struct rule *rule, struct plan_repair *repair)
-{
-	const struct device_sign *signs = facts->device_signs.at;
-	size_t nodes = repair->nodes.count;
-
-	for (size_t first = 0, count; first < facts->device_signs.count; first += count) {
-		const char *name = signs[first].pod->spec.node_name;
-		struct repair_node *known =
-			SORT_FIND(name, repair->nodes.at, nodes, compare_node_name);
-		struct name_set *pods = ARENA_NEW(facts->arena, struct name_set);
-		struct repair_signal signal = { .acts = false };
-		struct repair_node node = { .node = name, .pods = pods };
-
-		count = 1;
-		while (first + count < facts->device_signs.count &&
-		       strcmp(signs[first + count].pod->spec.node_name, name) == 0)
-			count++;
-		read_devices(facts, &signs[first], count, &signal, pods);
-		node.workers = (int64_t)pods->count;
-		judge(facts, rule, &signal, true, &node);
-		if (!known)
-			VEC_PUSH(facts->arena, &repair->nodes, node);
-		else if (known->state == REPAIR_STATE_REPORTED && signal.acts)
-			*known = node;
-	}
-	sort_nodes(repair);
 }
 
 /* ---- which of them begin ---- */
@@ -292,7 +246,6 @@ static void choose(const struct facts *facts, struct plan_repair *repair, int64_
 	size_t count = 0;
 	int64_t chosen = 0;
 
-	repair_limits_find(repair, facts->snapshot, facts->arena);
 	repair_counts_init(&counts, facts->arena);
 	VEC_EACH(struct repair_node, node, &repair->nodes)
 		if (node->state == REPAIR_STATE_WAITS)
@@ -309,13 +262,6 @@ static void choose(const struct facts *facts, struct plan_repair *repair, int64_
 			     !name_set_contains(&granted, node->node);
 		node->state = node->asks ? REPAIR_STATE_WAITS : REPAIR_STATE_BEGUN;
 	}
-}
-
-static int64_t limit_of(const struct rule *rule, int64_t nodes)
-{
-	int64_t by_percent = nodes * rule->percent / 100;
-
-	return by_percent > rule->nodes ? by_percent : rule->nodes;
 }
 
 static void begin(struct facts *facts, const struct rule *rule, const struct plan_repair *repair)
@@ -343,19 +289,19 @@ static void begin(struct facts *facts, const struct rule *rule, const struct pla
 
 static void find(struct facts *facts)
 {
+	const struct rule rule = rule_of(facts->snapshot);
+	const struct map sick = find_sick(facts);
 	struct plan_repair *repair;
-	struct rule rule;
+	int64_t used;
 
-	if (facts->snapshot->node_count == 0 && facts->device_signs.count == 0)
+	if (sick.count == 0)
 		return;
-	rule = rule_of(facts);
+	used = count_pods(facts, &sick);
 	repair = ARENA_NEW(facts->arena, struct plan_repair);
-	add_nodes(facts, &rule, repair);
-	sort_nodes(repair);
-	add_devices(facts, &rule, repair);
+	add_nodes(facts, &rule, &sick, repair);
 	if (repair->nodes.count == 0)
 		return;
-	choose(facts, repair, limit_of(&rule, repair->used_nodes));
+	choose(facts, repair, repair_limit(rule.nodes, rule.percent, used));
 	begin(facts, &rule, repair);
 	facts->repair = repair;
 }

@@ -2,15 +2,76 @@
 
 #include <string.h>
 
+#include "base/int64.h"
 #include "base/memory.h"
 #include "base/sort.h"
-#include "feature/repair/core/repair_limits.h"
 
 struct grant {
 	const char *node; /* of the map */
 	int64_t since_ms; /* monotonic */
 	bool asked;
 };
+
+/* ---- limits ---- */
+
+int64_t repair_limit(int64_t nodes, int64_t percent, int64_t used)
+{
+	return int64_max(nodes, used * percent / 100);
+}
+
+void repair_limits_add(struct repair_node *node, const struct pool_terms *pools,
+		       const struct pod *pod, struct arena *arena)
+{
+	const char *group = labels_value(&pod->labels, LABEL_GROUP);
+	const struct pool_grant *grant =
+		pools && group ? ARRAY_FIND(pools->grants, pools->grant_count, group, group) : NULL;
+	struct repair_limit limit;
+
+	if (!grant || grant->repair_pool[0] == '\0')
+		return;
+	limit = (struct repair_limit){ grant->repair_pool, grant->repair_nodes };
+	if (ARRAY_FIND(node->limits, node->limit_count, pool, limit.pool))
+		return;
+	node->limits = ARENA_JOIN(arena, node->limits, node->limit_count, &limit, 1);
+	node->limit_count++;
+}
+
+void repair_counts_init(struct repair_counts *counts, struct arena *arena)
+{
+	*counts = (struct repair_counts){ arena, MAP_IN(arena), MAP_IN(arena) };
+}
+
+static int64_t *count_of(struct repair_counts *counts, const char *pool)
+{
+	int64_t *count = map_get(&counts->pools, pool);
+
+	if (!count) {
+		count = ARENA_NEW(counts->arena, int64_t);
+		map_set(&counts->pools, pool, count);
+	}
+	return count;
+}
+
+void repair_counts_add(struct repair_counts *counts, const struct repair_node *node)
+{
+	for (size_t i = 0; i < node->limit_count; i++) {
+		const char *pool = node->limits[i].pool;
+		const char *key = arena_printf(counts->arena, "%s %s", pool, node->node);
+
+		if (map_get(&counts->nodes, key))
+			continue;
+		map_set(&counts->nodes, key, counts);
+		++*count_of(counts, pool);
+	}
+}
+
+bool repair_counts_allow(struct repair_counts *counts, const struct repair_node *node)
+{
+	for (size_t i = 0; i < node->limit_count; i++)
+		if (*count_of(counts, node->limits[i].pool) >= node->limits[i].nodes)
+			return false;
+	return true;
+}
 
 /* ---- asks ---- */
 
@@ -106,8 +167,13 @@ static int64_t give_back(struct repair_grants *grants, int64_t count_ms, int64_t
 }
 
 size_t repair_grants_renew(struct repair_grants *grants, const struct repair_asks *const *all,
-			   size_t count, int64_t limit, int64_t count_ms, int64_t now_ms)
+			   size_t count, const struct settings *settings, int64_t used,
+			   int64_t now_ms)
 {
+	int64_t limit = repair_limit(settings->repair_fleet_max_unavailable,
+				     settings->repair_fleet_max_unavailable_percent, used);
+	int64_t count_ms =
+		settings->repair_deadline_seconds * MS_PER_SECOND + REPAIR_GRANT_EXTRA_MS;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct repair_counts counts;
 	size_t total = 0, found, granted = 0;
@@ -142,15 +208,6 @@ size_t repair_grants_renew(struct repair_grants *grants, const struct repair_ask
 bool repair_grants_has(const struct repair_grants *grants, const char *node)
 {
 	return map_get(&grants->granted, node) != NULL;
-}
-
-int64_t repair_fleet_limit(const struct settings *settings, int64_t used_nodes)
-{
-	int64_t by_percent = used_nodes * settings->repair_fleet_max_unavailable_percent / 100;
-
-	return by_percent > settings->repair_fleet_max_unavailable ?
-		       by_percent :
-		       settings->repair_fleet_max_unavailable;
 }
 
 struct strings repair_grants_of(const struct repair_grants *grants, const struct repair_asks *asks,

@@ -12,9 +12,29 @@
 
 #include "base/map.h"
 #include "core/model/settings.h"
+#include "core/model/snapshot.h"
 #include "feature/repair/core/plan_repair.h"
 
 #define REPAIR_GRANT_EXTRA_MS (10 * 60 * MS_PER_SECOND)
+
+/* So many Nodes, or the percentage of those in use: the larger counts. */
+int64_t repair_limit(int64_t nodes, int64_t percent, int64_t used);
+
+/* The limit of the pool from which the worker of the Node draws, once. pools NULL: there are none. */
+void repair_limits_add(struct repair_node *node, const struct pool_terms *pools,
+		       const struct pod *pod, struct arena *arena);
+
+/* The Nodes that count, by pool. */
+struct repair_counts {
+	struct arena *arena;
+	struct map nodes; /* by "pool node" */
+	struct map pools; /* int64_t */
+};
+
+void repair_counts_init(struct repair_counts *counts, struct arena *arena);
+void repair_counts_add(struct repair_counts *counts, const struct repair_node *node);
+/* Each of its pools allows one Node more. */
+bool repair_counts_allow(struct repair_counts *counts, const struct repair_node *node);
 
 /* The Nodes that one RayCluster empties, or may by its own limit. Zero: none. */
 struct repair_asks {
@@ -31,12 +51,11 @@ struct repair_grants {
 void repair_asks_set(struct repair_asks *asks, const struct plan_repair *repair);
 void repair_asks_done(struct repair_asks *asks);
 
-/* Gives back, and grants up to the limit. all: one entry for each RayCluster. Returns the number of new
- * grants. */
+/* Gives back, and grants up to the limit of the settings. all: one entry for each RayCluster; used: Nodes of their workers.
+ * Returns the number of new grants. */
 size_t repair_grants_renew(struct repair_grants *grants, const struct repair_asks *const *all,
-			   size_t count, int64_t limit, int64_t count_ms, int64_t now_ms);
-/* Of the settings, when RayClusters use so many Nodes. */
-int64_t repair_fleet_limit(const struct settings *settings, int64_t used_nodes);
+			   size_t count, const struct settings *settings, int64_t used,
+			   int64_t now_ms);
 /* The asks that are granted, by Node. */
 struct strings repair_grants_of(const struct repair_grants *grants, const struct repair_asks *asks,
 				struct arena *arena);

@@ -73,15 +73,13 @@ bool repair_reads_taint(const struct settings *settings, const struct taint *tai
 /* The first one that acts counts, else the first one. */
 bool repair_signal_is_first(const struct repair_signal *signal, const struct repair_signal *other)
 {
-	return !other || (signal->acts && !other->acts);
+	return !other->name || (signal->acts && !other->acts);
 }
 
-static void offer(struct repair_signal *best, bool *found, const struct repair_signal *signal)
+static void offer(struct repair_signal *first, const struct repair_signal *signal)
 {
-	if (!repair_signal_is_first(signal, *found ? best : NULL))
-		return;
-	*best = *signal;
-	*found = true;
+	if (repair_signal_is_first(signal, first))
+		*first = *signal;
 }
 
 static const char *short_text(struct arena *arena, const char *text)
@@ -97,7 +95,8 @@ bool drain_request_is_complete(const struct drain_request *request)
 	return complete && strcmp(complete->status, "True") == 0;
 }
 
-static struct repair_signal of_request(const struct drain_request *request, struct arena *arena)
+struct repair_signal repair_signal_of_request(const struct drain_request *request,
+					      struct arena *arena)
 {
 	return (struct repair_signal){
 		.source = REPAIR_BY_REQUEST,
@@ -106,20 +105,6 @@ static struct repair_signal of_request(const struct drain_request *request, stru
 				     request->reason[0] != '\0' ? request->reason : request->check),
 		.since = request->created,
 		.acts = true,
-	};
-}
-
-static struct repair_signal of_condition(const struct settings *settings,
-					 const struct condition *condition, struct arena *arena)
-{
-	return (struct repair_signal){
-		.source = REPAIR_BY_CONDITION,
-		.name = condition->type,
-		.detail = short_text(arena, condition->message[0] != '\0' ? condition->message :
-									    condition->reason),
-		.since = condition->last_transition,
-		.acts = acts_by_settings(settings, condition),
-		.after_ms = settings->repair_after_seconds * MS_PER_SECOND,
 	};
 }
 
@@ -132,44 +117,32 @@ static time_ms cordoned_since(const struct node *node)
 	return TIME_NONE;
 }
 
-bool repair_signal_of(const struct settings *settings, const struct node *node,
-		      const struct drain_request *request, struct arena *arena,
+bool repair_signal_of(const struct settings *settings, const struct node *node, struct arena *arena,
 		      struct repair_signal *ret_signal)
 {
-	bool found = false;
+	int64_t after_ms = settings->repair_after_seconds * MS_PER_SECOND;
+	struct repair_signal first = { .name = NULL };
 
-	if (request) {
-		*ret_signal = of_request(request, arena);
-		return true;
-	}
 	ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count)
 		if (repair_reads_taint(settings, taint))
-			offer(ret_signal, &found,
-			      &(struct repair_signal){
-				      .source = REPAIR_BY_TAINT,
-				      .name = taint->key,
-				      .detail = "",
-				      .since = taint->added,
-				      .acts = true,
-				      .after_ms = settings->repair_after_seconds * MS_PER_SECOND,
-			      });
+			offer(&first, &(struct repair_signal){ REPAIR_BY_TAINT, taint->key, "",
+							       taint->added, true, after_ms });
 	ARRAY_EACH(const struct condition, condition, node->conditions, node->condition_count)
-		if (repair_reads_condition(settings, condition)) {
-			struct repair_signal signal = of_condition(settings, condition, arena);
-
-			offer(ret_signal, &found, &signal);
-		}
+		if (repair_reads_condition(settings, condition))
+			offer(&first, &(struct repair_signal){
+					      REPAIR_BY_CONDITION, condition->type,
+					      short_text(arena, condition->message[0] != '\0' ?
+									condition->message :
+									condition->reason),
+					      condition->last_transition,
+					      acts_by_settings(settings, condition), after_ms });
 	if (node->unschedulable)
-		offer(ret_signal, &found,
-		      &(struct repair_signal){
-			      .source = REPAIR_BY_CORDON,
-			      .name = "",
-			      .detail = "",
-			      .since = cordoned_since(node),
-			      .acts = settings->repair_cordon_seconds > 0,
-			      .after_ms = settings->repair_cordon_seconds * MS_PER_SECOND,
-		      });
-	return found;
+		offer(&first,
+		      &(struct repair_signal){ REPAIR_BY_CORDON, "", "", cordoned_since(node),
+					       settings->repair_cordon_seconds > 0,
+					       settings->repair_cordon_seconds * MS_PER_SECOND });
+	*ret_signal = first;
+	return first.name != NULL;
 }
 
 struct repair_signal repair_signal_of_device(const struct settings *settings,
@@ -192,24 +165,12 @@ struct repair_signal repair_signal_of_device(const struct settings *settings,
 
 const char *repair_signal_text(const struct repair_signal *signal, struct arena *arena)
 {
-	const char *text = "cordoned";
+	static const char *const words[] = {
+		[REPAIR_BY_REQUEST] = "DrainRequest ", [REPAIR_BY_TAINT] = "taint ",
+		[REPAIR_BY_CONDITION] = "condition ",  [REPAIR_BY_CORDON] = "cordoned",
+		[REPAIR_BY_DEVICE] = "device ",
+	};
 
-	switch (signal->source) {
-	case REPAIR_BY_REQUEST:
-		text = arena_printf(arena, "DrainRequest %s", signal->name);
-		break;
-	case REPAIR_BY_TAINT:
-		text = arena_printf(arena, "taint %s", signal->name);
-		break;
-	case REPAIR_BY_CONDITION:
-		text = arena_printf(arena, "condition %s", signal->name);
-		break;
-	case REPAIR_BY_DEVICE:
-		text = arena_printf(arena, "device %s", signal->name);
-		break;
-	case REPAIR_BY_CORDON:
-		break;
-	}
-	return signal->detail[0] != '\0' ? arena_printf(arena, "%s: %s", text, signal->detail) :
-					   text;
+	return arena_printf(arena, "%s%s%s%s", words[signal->source], signal->name,
+			    signal->detail[0] != '\0' ? ": " : "", signal->detail);
 }

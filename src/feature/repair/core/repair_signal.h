@@ -10,7 +10,8 @@
 
 struct repair_signal {
 	enum repair_source source;
-	/* The key of the taint, the type of the condition, namespace/name of the request, the device. */
+	/* The key of the taint, the type of the condition, namespace/name of the request, the device; NULL: there is no
+	 * signal. */
 	const char *name;
 	const char *detail; /* the words of its author, short; "" */
 	time_ms since;      /* TIME_NONE: unknown */
@@ -18,14 +19,15 @@ struct repair_signal {
 	int64_t after_ms;   /* it acts when it has lasted so long */
 };
 
-/* false: the Node has none. request: for the Node, not complete; NULL: none. */
-bool repair_signal_of(const struct settings *settings, const struct node *node,
-		      const struct drain_request *request, struct arena *arena,
+/* false: the Node has none. */
+bool repair_signal_of(const struct settings *settings, const struct node *node, struct arena *arena,
 		      struct repair_signal *ret_signal);
+struct repair_signal repair_signal_of_request(const struct drain_request *request,
+					      struct arena *arena);
 /* Of a device; it acts where the taint does, unless its effect is None. */
 struct repair_signal repair_signal_of_device(const struct settings *settings,
 					     const struct device_sign *sign, struct arena *arena);
-/* Whether it counts before the other, which is NULL or one of the same Node. */
+/* Whether it counts before the other of the same Node, or there is no other. */
 bool repair_signal_is_first(const struct repair_signal *signal, const struct repair_signal *other);
 bool drain_request_is_complete(const struct drain_request *request);
 /* "taint nvidia.com/gpu-xid-error", "condition SysLogsXIDError (Xid 79)", "cordoned". */

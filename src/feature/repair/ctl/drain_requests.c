@@ -206,6 +206,11 @@ void drain_requests_start(struct drain_requests *requests, const struct control 
 			     });
 }
 
+bool drain_requests_are_read(const struct drain_requests *requests)
+{
+	return requests->reads && requests->watch.refused == ERR_NONE;
+}
+
 void drain_requests_end(struct drain_requests *requests)
 {
 	if (!requests->reads)

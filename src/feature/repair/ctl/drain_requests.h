@@ -26,6 +26,8 @@ struct drain_requests {
 
 void drain_requests_start(struct drain_requests *requests, const struct control *control);
 void drain_requests_end(struct drain_requests *requests);
+/* False: it is a sidecar, or the API server refuses them. */
+bool drain_requests_are_read(const struct drain_requests *requests);
 /* Adds those whose Nodes have Pods of the snapshot. */
 void drain_requests_observe(const struct drain_requests *requests, struct arena *arena,
 			    struct snapshot *snapshot);

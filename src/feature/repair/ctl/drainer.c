@@ -31,6 +31,7 @@ struct repaired {
 	struct worker_failures failures;
 	struct repair_asks asks;
 	bool has_nodes; /* with a sign */
+	bool has_spec;  /* spec.repair */
 	int64_t nodes[REPAIR_STATE_COUNT], workers[REPAIR_STATE_COUNT];
 };
 
@@ -50,6 +51,14 @@ static int64_t used_nodes(const struct drainer *drainer)
 	return (int64_t)nodes.count;
 }
 
+static void start_grant_timer(struct drainer *drainer, int64_t after_ms)
+{
+	if (!drainer->grant_timer || drainer->grant_timer_runs)
+		return;
+	drainer->grant_timer_runs = true;
+	loop_timer_start(drainer->grant_timer, after_ms);
+}
+
 static struct repaired *repaired_at(const struct drainer *drainer, size_t i)
 {
 	return drainer->of.clusters.map.entries[i].value;
@@ -63,39 +72,22 @@ static void renew_grants(void *context)
 	size_t count = drainer->of.clusters.map.count, asks = 0;
 	const struct repair_asks **all = arena_array(&scratch, count, sizeof(struct repair_asks *));
 	const struct settings *settings = &control->options->settings;
-	int64_t limit = 0;
+	bool by_percent = settings->repair_fleet_max_unavailable_percent > 0;
 
 	drainer->grant_timer_runs = false;
 	for (size_t i = 0; i < count; i++) {
 		all[i] = &repaired_at(drainer, i)->asks;
 		asks += all[i]->count;
 	}
-	if (asks > 0)
-		limit = repair_fleet_limit(settings,
-					   settings->repair_fleet_max_unavailable_percent > 0 ?
-						   used_nodes(drainer) :
-						   0);
-	(void)repair_grants_renew(&drainer->grants, all, count, limit,
-				  settings->repair_deadline_seconds * MS_PER_SECOND +
-					  REPAIR_GRANT_EXTRA_MS,
+	(void)repair_grants_renew(&drainer->grants, all, count, settings,
+				  asks > 0 && by_percent ? used_nodes(drainer) : 0,
 				  loop_monotonic_ms(control->loop));
 	for (size_t i = 0; i < count; i++)
 		if (repair_grants_may_begin(&drainer->grants, all[i]))
 			(void)control_wake(control, repaired_at(drainer, i)->of.namespace_,
 					   repaired_at(drainer, i)->of.name);
-	if (asks == 0 && drainer->grants.granted.count == 0)
-		return;
-	drainer->grant_timer_runs = true;
-	loop_timer_start(drainer->grant_timer, DRAINER_RENEW_MS);
-}
-
-/* Later, so that the RayClusters of a new controller have asked as well. */
-static void asked(struct drainer *drainer)
-{
-	if (!drainer->grant_timer || drainer->grant_timer_runs)
-		return;
-	drainer->grant_timer_runs = true;
-	loop_timer_start(drainer->grant_timer, DRAINER_FIRST_MS);
+	if (asks > 0 || drainer->grants.granted.count > 0)
+		start_grant_timer(drainer, DRAINER_RENEW_MS);
 }
 
 static void observe_grants(const struct drainer *drainer, const struct ray_cluster *cluster,
@@ -110,14 +102,6 @@ static void observe_grants(const struct drainer *drainer, const struct ray_clust
 }
 
 /* ---- failed workers ---- */
-
-static bool has_node(const struct snapshot *snapshot, const char *name)
-{
-	for (size_t i = 0; i < snapshot->node_count; i++)
-		if (strcmp(snapshot->nodes[i].name, name) == 0)
-			return true;
-	return false;
-}
 
 /* With the Nodes that have a sign and on which no Pod of the RayCluster is left. */
 static void observe_failures(const struct drainer *drainer, const struct ray_cluster *cluster,
@@ -137,7 +121,7 @@ static void observe_failures(const struct drainer *drainer, const struct ray_clu
 		struct pod *pod = ARENA_NEW(arena, struct pod);
 
 		pod->spec.node_name = snapshot->worker_failures[i].node;
-		if (!has_node(snapshot, pod->spec.node_name))
+		if (!ARRAY_FIND(snapshot->nodes, snapshot->node_count, name, pod->spec.node_name))
 			pods[count++] = pod;
 	}
 	nodes_of_pods(drainer->of.control->nodes, pods, count, arena, &more, &more_count);
@@ -177,7 +161,7 @@ static const char *pod_note(const void *self, const struct pod *pod, struct aren
 	size_t count;
 
 	nodes_of_pods(drainer->of.control->nodes, &pod, 1, arena, &node, &count);
-	if (count == 0 || !repair_signal_of(settings, node, NULL, arena, &signal))
+	if (count == 0 || !repair_signal_of(settings, node, arena, &signal))
 		return "";
 	text = arena_printf(arena, "its Node %s: %s", node->name,
 			    repair_signal_text(&signal, arena));
@@ -205,6 +189,48 @@ static void repaired_done(void *one)
 
 	repair_asks_done(&repaired->asks);
 	worker_failures_done(&repaired->failures);
+}
+
+/* ---- settings without effect ---- */
+
+/* One that was chosen; the published taints need none. "": none. */
+static const char *chosen_setting(const struct settings *settings, const struct repaired *one)
+{
+	return one && one->has_spec                  ? "spec.repair" :
+	       settings->repair_taints.count > 0     ? "--repair-taints" :
+	       settings->repair_conditions.count > 0 ? "--repair-conditions" :
+	       settings->repair_cordon_seconds > 0   ? "--repair-cordon-seconds" :
+	       settings->repair_deletes              ? "--repair-deletes" :
+						       "";
+}
+
+static bool condition(void *self, const struct ray_cluster *cluster, struct arena *arena,
+		      struct extra_condition *ret_condition)
+{
+	const struct drainer *drainer = self;
+	const struct settings *settings = &drainer->of.control->options->settings;
+	const char *setting =
+		chosen_setting(settings, cluster_map_get(&drainer->of.clusters, cluster->namespace_,
+							 cluster->name));
+	const char *message = NULL;
+
+	if (settings->repair_drain_requests && !drain_requests_are_read(&drainer->requests))
+		message =
+			"--repair-drain-requests has no effect: DrainRequests cannot be read; install "
+			"NVSentinel's kind, and the chart with config.repairDrainRequests=true";
+	else if (nodes_refused(drainer->of.control->nodes) && setting[0] != '\0')
+		message = arena_printf(arena,
+				       "%s has no effect: Nodes cannot be read; install the chart "
+				       "with rbac.readNodes=true",
+				       setting);
+	if (!message)
+		return false;
+	*ret_condition = (struct extra_condition){ .type = CONDITION_REPAIR_UNREAD,
+						   .reason = REASON_REPAIR_UNREAD,
+						   .message = message,
+						   .is_true = true,
+						   .reported = "" };
+	return true;
 }
 
 /* ---- the feature ---- */
@@ -259,6 +285,8 @@ static void decided(void *self, const struct pass_decision *decision)
 
 	worker_failures_decided(&repaired->failures, decision->snapshot, decision->plan);
 	repaired->has_nodes = repair != NULL;
+	repaired->has_spec = decision->snapshot->autoscaler &&
+			     decision->snapshot->autoscaler->repair;
 	memset(repaired->nodes, 0, sizeof(repaired->nodes));
 	memset(repaired->workers, 0, sizeof(repaired->workers));
 	if (repair)
@@ -267,8 +295,9 @@ static void decided(void *self, const struct pass_decision *decision)
 			repaired->workers[node->state] += node->workers;
 		}
 	repair_asks_set(&repaired->asks, repair);
-	if (repaired->asks.count > 0)
-		asked(drainer);
+	if (repaired->asks.count >
+	    0) /* later, so that those of a new controller have asked as well */
+		start_grant_timer(drainer, DRAINER_FIRST_MS);
 }
 
 static void write_counts(const struct drainer *drainer, const struct metrics_cluster *cluster,
@@ -319,6 +348,7 @@ const struct feature repair_feature = {
 	.start = start,
 	.end = end,
 	.observe = observe,
+	.condition = condition,
 	.decided = decided,
 	.pod_changed = pod_changed,
 	.pod_note = pod_note,

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/memory.h"
 #include "core/model/pod_status.h"
+#include "feature/repair/codec/repair_json.h"
 
 #define MESSAGE_MAX 200
 
@@ -14,14 +14,6 @@ static bool ends(const struct plan_worker *worker)
 {
 	return worker->state == WORKER_DRAINING || worker->state == WORKER_GONE ||
 	       worker->reason == REASON_LEAVING;
-}
-
-static void drop(struct worker_failure *failure)
-{
-	memory_free((void *)(uintptr_t)failure->group);
-	memory_free((void *)(uintptr_t)failure->pod);
-	memory_free((void *)(uintptr_t)failure->node);
-	memory_free((void *)(uintptr_t)failure->message);
 }
 
 /* Its former failure, a free place, or the oldest one. */
@@ -54,6 +46,7 @@ void worker_failures_pod_changed(struct worker_failures *failures, const struct 
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct worker_failure *failure;
 	struct pod_status status;
+	struct arena *memory;
 
 	if (!group || !pod_is_worker(pod) || pod->deleting || pod->unreadable ||
 	    pod->spec.node_name[0] == '\0' || is_disrupted(pod) || !pod_status_is_news(old, pod) ||
@@ -63,14 +56,16 @@ void worker_failures_pod_changed(struct worker_failures *failures, const struct 
 	if (status.failed_at == TIME_NONE && now == TIME_NONE)
 		return;
 	failure = place_of(failures, pod->name);
-	drop(failure);
+	memory = &failures->arenas[failure - failures->at];
+	arena_done(memory);
 	*failure = (struct worker_failure){
-		.group = memory_strdup(group),
-		.pod = memory_strdup(pod->name),
-		.node = memory_strdup(pod->spec.node_name),
+		.group = group,
+		.pod = pod->name,
+		.node = pod->spec.node_name,
 		.at = status.failed_at != TIME_NONE ? status.failed_at : now,
-		.message = memory_strdup(arena_cut(&scratch, status.text, MESSAGE_MAX)),
+		.message = arena_cut(&scratch, status.text, MESSAGE_MAX),
 	};
+	field_own(worker_failure_fields, failure, memory);
 }
 
 void worker_failures_decided(struct worker_failures *failures, const struct snapshot *snapshot,
@@ -102,18 +97,14 @@ const struct worker_failure *worker_failures_copy(const struct worker_failures *
 {
 	struct worker_failure *copy = ARENA_COPY(arena, failures->at, failures->count);
 
-	for (size_t i = 0; i < failures->count; i++) {
-		copy[i].group = arena_strdup(arena, copy[i].group);
-		copy[i].pod = arena_strdup(arena, copy[i].pod);
-		copy[i].node = arena_strdup(arena, copy[i].node);
-		copy[i].message = arena_strdup(arena, copy[i].message);
-	}
+	for (size_t i = 0; i < failures->count; i++)
+		field_own(worker_failure_fields, &copy[i], arena);
 	return copy;
 }
 
 void worker_failures_done(struct worker_failures *failures)
 {
 	for (size_t i = 0; i < failures->count; i++)
-		drop(&failures->at[i]);
+		arena_done(&failures->arenas[i]);
 	arena_done(&failures->arena);
 }

@@ -12,7 +12,8 @@
 #define WORKER_FAILURES_MAX 32
 
 struct worker_failures {
-	struct worker_failure at[WORKER_FAILURES_MAX]; /* strings on the heap */
+	struct worker_failure at[WORKER_FAILURES_MAX];
+	struct arena arenas[WORKER_FAILURES_MAX]; /* of each its texts */
 	size_t count;
 	struct arena arena;
 	bool began;             /* there was a decision */

@@ -115,6 +115,7 @@ struct repair_spec {
 	  "look at the Node that the message names; cordon it while it is sick")
 
 #define CONDITION_NODES_TO_REPAIR "NodesToRepair"
+#define CONDITION_REPAIR_UNREAD "RepairUnread"
 
 #define REPAIR_CONDITION_REASONS(X)                                                                \
 	X(REPAIR_BEGUN, "RepairBegun", 0, "NodesToRepair: work moves away from a Node",            \
@@ -123,6 +124,9 @@ struct repair_spec {
 	  "wait, or look whether the signal is false; --repair-max-unavailable")                   \
 	X(REPAIR_REPORTED, "RepairReported", 0,                                                    \
 	  "NodesToRepair: a sign of a sick Node that does not act",                                \
-	  "cordon the Node and name the condition in --repair-conditions, if it is to act")
+	  "cordon the Node and name the condition in --repair-conditions, if it is to act")        \
+	X(REPAIR_UNREAD, "RepairUnread", 0,                                                        \
+	  "RepairUnread: a setting of repair has no effect, as its signs cannot be read",          \
+	  "the message has the right")
 
 #endif

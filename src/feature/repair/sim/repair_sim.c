@@ -49,15 +49,12 @@ static bool decided(struct sim_ray *ray, const struct plan *plan)
 {
 	struct sim_world *world = ray->world;
 	struct sim_repairs *repairs = repairs_of(world);
-	int64_t count_ms =
-		ray->settings.repair_deadline_seconds * MS_PER_SECOND + REPAIR_GRANT_EXTRA_MS;
 
 	if (!plan->repair && repairs->asks[ray->number].count == 0)
 		return false;
 	repair_asks_set(&repairs->asks[ray->number], plan->repair);
-	(void)repair_grants_renew(&repairs->grants, repairs->all, world->ray_count,
-				  repair_fleet_limit(&ray->settings, used_nodes(world)), count_ms,
-				  world->now_ms);
+	(void)repair_grants_renew(&repairs->grants, repairs->all, world->ray_count, &ray->settings,
+				  used_nodes(world), world->now_ms);
 	for (size_t r = 0; r < world->ray_count; r++)
 		if (r != ray->number && repair_grants_may_begin(&repairs->grants, repairs->all[r]))
 			pass_time_changed(&world->rays[r]);
