@@ -11,14 +11,20 @@
 #include "base/time.h"
 #include "core/model/name_set.h"
 
+/* X(name, word, behind the message of a worker there) */
+#define REPAIR_STATE_TABLE(X)                                                                      \
+	/* The sign does not act, by the settings or because the Node takes the Pods. */           \
+	X(REPORTED, "Reported", "")                                                                \
+	X(DRY_RUN, "DryRun", "; repairDryRun: nothing is done")                                    \
+	X(LASTS, "Lasts", "; it acts if it lasts")                                                 \
+	X(WAITS, "Waits", "; repair.maxUnavailable: other Nodes are first")                        \
+	X(BEGUN, "Begun", ("; " ANNOTATION_DO_NOT_DISRUPT " keeps the worker"))
+
 enum repair_state {
-	REPAIR_STATE_REPORTED =
-		0, /* the sign does not act, by the settings or because the Node takes the Pods */
-	REPAIR_STATE_DRY_RUN,
-	REPAIR_STATE_LASTS, /* it has not lasted long enough */
-	REPAIR_STATE_WAITS, /* for other Nodes: maxUnavailable */
-	REPAIR_STATE_BEGUN,
-	REPAIR_STATE_COUNT,
+#define X(name, word, note) REPAIR_STATE_##name,
+	REPAIR_STATE_TABLE(X)
+#undef X
+		REPAIR_STATE_COUNT,
 };
 
 /* Of a GPUPool from which workers of a Node draw. */
@@ -44,7 +50,6 @@ struct repair_node {
 /* Of a plan. */
 struct plan_repair {
 	VEC(struct repair_node) nodes; /* by name */
-	int64_t used_nodes;            /* that the RayCluster's workers are on; not printed */
 };
 
 #endif

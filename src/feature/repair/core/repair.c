@@ -15,9 +15,9 @@
 const char *repair_state_name(enum repair_state state)
 {
 	static const char *const names[] = {
-		[REPAIR_STATE_REPORTED] = "Reported", [REPAIR_STATE_DRY_RUN] = "DryRun",
-		[REPAIR_STATE_LASTS] = "Lasts",       [REPAIR_STATE_WAITS] = "Waits",
-		[REPAIR_STATE_BEGUN] = "Begun",
+#define X(name, word, note) word,
+		REPAIR_STATE_TABLE(X)
+#undef X
 	};
 
 	return names[state];
@@ -242,11 +242,10 @@ static void choose(const struct facts *facts, struct plan_repair *repair, int64_
 		arena_array(facts->arena, repair->nodes.count, sizeof(*candidates));
 	const struct name_set granted =
 		name_set_of_strings(facts->arena, &facts->snapshot->repair_grants);
-	struct repair_counts counts;
+	struct map counts = MAP_IN(facts->arena);
 	size_t count = 0;
 	int64_t chosen = 0;
 
-	repair_counts_init(&counts, facts->arena);
 	VEC_EACH(struct repair_node, node, &repair->nodes)
 		if (node->state == REPAIR_STATE_WAITS)
 			candidates[count++] = node;
@@ -308,26 +307,11 @@ static void find(struct facts *facts)
 
 /* ---- the plan ---- */
 
-static const char *note_of(const struct facts *facts, const struct repair_node *node)
-{
-	static const char *const notes[] = {
-		[REPAIR_STATE_REPORTED] = "",
-		[REPAIR_STATE_DRY_RUN] = "; repairDryRun: nothing is done",
-		[REPAIR_STATE_LASTS] = "; it acts if it lasts",
-		[REPAIR_STATE_WAITS] = "; repair.maxUnavailable: other Nodes are first",
-		[REPAIR_STATE_BEGUN] = ("; " ANNOTATION_DO_NOT_DISRUPT " keeps the worker"),
-	};
-
-	return arena_printf(facts->arena, "its Node %s: %s%s", node->node, node->why,
-			    notes[node->state]);
-}
-
-static bool is_kept(const struct pod *pod)
-{
-	const char *value = labels_value(&pod->annotations, ANNOTATION_DO_NOT_DISRUPT);
-
-	return value && strcmp(value, "false") != 0;
-}
+static const char *const notes[] = {
+#define X(name, word, note) note,
+	REPAIR_STATE_TABLE(X)
+#undef X
+};
 
 /* Behind the reasons of workers whose Node has a sign and that stay there. */
 static void note_workers(const struct facts *facts, struct plan *plan)
@@ -340,9 +324,10 @@ static void note_workers(const struct facts *facts, struct plan *plan)
 
 		if (!node || worker->reason == REASON_LEAVING || worker->object->deleting ||
 		    (node->pods && !name_set_contains(node->pods, worker->object->name)) ||
-		    (node->state == REPAIR_STATE_BEGUN && !is_kept(worker->object)))
+		    (node->state == REPAIR_STATE_BEGUN && !pod_is_protected(worker->object)))
 			continue;
-		note = note_of(facts, node);
+		note = arena_printf(facts->arena, "its Node %s: %s%s", node->node, node->why,
+				    notes[node->state]);
 		worker->message = worker->message[0] != '\0' ? arena_printf(facts->arena, "%s; %s",
 									    worker->message, note) :
 							       note;

@@ -18,7 +18,7 @@
 #include "core/decide/feature.h"
 #include "feature/repair/core/plan_repair.h"
 
-const char *repair_state_name(enum repair_state state); /* "Reported", ... */
+const char *repair_state_name(enum repair_state state);
 
 extern const struct decision_feature repair_decisions;
 

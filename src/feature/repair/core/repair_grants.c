@@ -36,36 +36,29 @@ void repair_limits_add(struct repair_node *node, const struct pool_terms *pools,
 	node->limit_count++;
 }
 
-void repair_counts_init(struct repair_counts *counts, struct arena *arena)
+static int64_t *count_of(struct map *counts, const char *key)
 {
-	*counts = (struct repair_counts){ arena, MAP_IN(arena), MAP_IN(arena) };
-}
-
-static int64_t *count_of(struct repair_counts *counts, const char *pool)
-{
-	int64_t *count = map_get(&counts->pools, pool);
+	int64_t *count = map_get(counts, key);
 
 	if (!count) {
 		count = ARENA_NEW(counts->arena, int64_t);
-		map_set(&counts->pools, pool, count);
+		map_set(counts, key, count);
 	}
 	return count;
 }
 
-void repair_counts_add(struct repair_counts *counts, const struct repair_node *node)
+void repair_counts_add(struct map *counts, const struct repair_node *node)
 {
 	for (size_t i = 0; i < node->limit_count; i++) {
 		const char *pool = node->limits[i].pool;
-		const char *key = arena_printf(counts->arena, "%s %s", pool, node->node);
 
-		if (map_get(&counts->nodes, key))
-			continue;
-		map_set(&counts->nodes, key, counts);
-		++*count_of(counts, pool);
+		if ((*count_of(counts, arena_printf(counts->arena, "%s %s", pool, node->node)))++ ==
+		    0)
+			++*count_of(counts, pool);
 	}
 }
 
-bool repair_counts_allow(struct repair_counts *counts, const struct repair_node *node)
+bool repair_counts_allow(struct map *counts, const struct repair_node *node)
 {
 	for (size_t i = 0; i < node->limit_count; i++)
 		if (*count_of(counts, node->limits[i].pool) >= node->limits[i].nodes)
@@ -128,7 +121,7 @@ static bool is_counted(const struct grant *grant, int64_t count_ms, int64_t now_
 /* Those that are not granted; notes the others. */
 static size_t collect(const struct repair_grants *grants, const struct repair_asks *const *all,
 		      size_t count, int64_t count_ms, int64_t now_ms,
-		      const struct repair_node **waiting, struct repair_counts *counts)
+		      const struct repair_node **waiting, struct map *counts)
 {
 	size_t found = 0;
 
@@ -175,12 +168,11 @@ size_t repair_grants_renew(struct repair_grants *grants, const struct repair_ask
 	int64_t count_ms =
 		settings->repair_deadline_seconds * MS_PER_SECOND + REPAIR_GRANT_EXTRA_MS;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct repair_counts counts;
+	struct map counts = MAP_IN(&scratch);
 	size_t total = 0, found, granted = 0;
 	const struct repair_node **waiting;
 	int64_t counted;
 
-	repair_counts_init(&counts, &scratch);
 	for (size_t i = 0; i < count; i++)
 		total += all[i]->count;
 	waiting = arena_array(&scratch, total, sizeof(struct repair_node *));

@@ -24,17 +24,10 @@ int64_t repair_limit(int64_t nodes, int64_t percent, int64_t used);
 void repair_limits_add(struct repair_node *node, const struct pool_terms *pools,
 		       const struct pod *pod, struct arena *arena);
 
-/* The Nodes that count, by pool. */
-struct repair_counts {
-	struct arena *arena;
-	struct map nodes; /* by "pool node" */
-	struct map pools; /* int64_t */
-};
-
-void repair_counts_init(struct repair_counts *counts, struct arena *arena);
-void repair_counts_add(struct repair_counts *counts, const struct repair_node *node);
+/* The Nodes that count, each once, by pool: a map in an arena, empty at first. */
+void repair_counts_add(struct map *counts, const struct repair_node *node);
 /* Each of its pools allows one Node more. */
-bool repair_counts_allow(struct repair_counts *counts, const struct repair_node *node);
+bool repair_counts_allow(struct map *counts, const struct repair_node *node);
 
 /* The Nodes that one RayCluster empties, or may by its own limit. Zero: none. */
 struct repair_asks {

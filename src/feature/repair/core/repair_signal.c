@@ -16,23 +16,26 @@ static const struct {
 #undef X
 };
 
-static const char *known_status(const char *type, size_t size)
+/* NULL: it is not published. */
+static const char *sick_status(const struct condition *condition)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strlen(known[i].type) == size && memcmp(known[i].type, type, size) == 0)
+		if (strcmp(known[i].type, condition->type) == 0)
 			return known[i].sick;
 	return NULL;
 }
 
-/* An entry of --repair-conditions names this condition with its status. */
+/* An entry of --repair-conditions, TYPE or TYPE=STATUS, names this condition with its status. */
 static bool names(const char *entry, const struct condition *condition)
 {
-	const char *equals = strchr(entry, '=');
-	size_t size = equals ? (size_t)(equals - entry) : strlen(entry);
-	const char *status = equals ? equals + 1 : known_status(entry, size);
+	const char *sick = sick_status(condition);
+	size_t size = strlen(condition->type);
 
-	return strlen(condition->type) == size && memcmp(condition->type, entry, size) == 0 &&
-	       strcmp(condition->status, status ? status : "True") == 0;
+	if (strncmp(entry, condition->type, size) != 0)
+		return false;
+	if (entry[size] == '=')
+		return strcmp(condition->status, entry + size + 1) == 0;
+	return entry[size] == '\0' && strcmp(condition->status, sick ? sick : "True") == 0;
 }
 
 static bool acts_by_settings(const struct settings *settings, const struct condition *condition)
@@ -45,7 +48,7 @@ static bool acts_by_settings(const struct settings *settings, const struct condi
 
 bool repair_reads_condition(const struct settings *settings, const struct condition *condition)
 {
-	const char *sick = known_status(condition->type, strlen(condition->type));
+	const char *sick = sick_status(condition);
 
 	return (sick && strcmp(condition->status, sick) == 0) ||
 	       acts_by_settings(settings, condition);

@@ -2,55 +2,40 @@
 
 #include <string.h>
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "core/model/identity.h"
 #include "core/model/pod_status.h"
-#include "ctl/report/overload.h"
 #include "ctl/shared/control.h"
+#include "ctl/shared/leader.h"
 #include "feature/repair/codec/repair_json.h"
 #include "feature/repair/core/repair_signal.h"
 #include "feature/repair/kube/drain_request_type.h"
 #include "kube/kube_path.h"
-#include "net/log.h"
 #include "net/loop.h"
 
-/* By then the watch has the version that was written. */
-#define REWRITE_MS 60000
+#define WRITES_PER_SECOND 5
+#define UNDER_WAY_MAX 4
+
+/* One that is not complete. */
+struct open_request {
+	const char *key; /* "namespace/name", of the map */
+	struct drain_requests *requests;
+	const struct drain_request *object; /* of the informer */
+	struct write_item completion;
+};
 
 /* ---- in snapshots ---- */
-
-static const struct drain_request *next_open(const struct drain_requests *requests, size_t *at)
-{
-	const struct drain_request *request;
-
-	while ((request = kube_informer_next(requests->watch.informer, at)))
-		if (!drain_request_is_complete(request))
-			return request;
-	return NULL;
-}
-
-/* By the name of its Node: a DrainRequest that is not complete. */
-static struct map open_requests(const struct drain_requests *requests, struct arena *arena)
-{
-	struct map open = MAP_IN(arena);
-	const struct drain_request *request;
-	size_t at = 0;
-
-	while ((request = next_open(requests, &at)))
-		map_set(&open, request->node, (void *)(uintptr_t)request);
-	return open;
-}
 
 void drain_requests_observe(const struct drain_requests *requests, struct arena *arena,
 			    struct snapshot *snapshot)
 {
 	VEC(struct drain_request) found = { .at = NULL };
-	struct map open;
+	struct map open = MAP_IN(arena); /* by Node */
 
-	if (!requests->reads || kube_informer_count(requests->watch.informer) == 0)
-		return;
-	open = open_requests(requests, arena);
+	for (size_t i = 0; i < requests->open.count; i++) {
+		const struct open_request *own = requests->open.entries[i].value;
+
+		map_set(&open, own->object->node, (void *)(uintptr_t)own->object);
+	}
 	for (size_t i = 0; i < snapshot->pod_count && open.count > 0; i++) {
 		const struct drain_request *request =
 			map_remove(&open, snapshot->pods[i]->spec.node_name);
@@ -66,108 +51,86 @@ void drain_requests_observe(const struct drain_requests *requests, struct arena 
 
 /* ---- completion ---- */
 
-/* A request that was sent is not sent again before this time. */
-struct attempt {
-	const char *key; /* of the map */
-	int64_t not_before_ms;
-};
-
-static void start_timer(struct drain_requests *requests)
+/* A Pod of a RayCluster runs on the Node. All requests of one turn of the loop share a pass over the Pods. */
+static bool is_used(struct drain_requests *requests, const char *node)
 {
-	if (requests->timer_runs || requests->call)
-		return;
-	requests->timer_runs = true;
-	loop_timer_start(requests->timer, DRAIN_REQUESTS_SWEEP_MS);
-}
-
-static void answered(void *context, const struct kube_answer *answer, const struct err *err)
-{
-	struct drain_requests *requests = context;
-	struct attempt *attempt = map_get(&requests->attempts, requests->sent);
-
-	requests->call = NULL;
-	if (err)
-		log_warning("a DrainRequest cannot be completed", "request", requests->sent,
-			    "error", err->text, "fix",
-			    "install the chart with config.repairDrainRequests=true, which grants "
-			    "patch of drainrequests/status",
-			    NULL);
-	else
-		log_info("a DrainRequest is complete: no Pod of a RayCluster is on its Node",
-			 "request", requests->sent, NULL);
-	if (attempt)
-		attempt->not_before_ms =
-			loop_monotonic_ms(requests->control->loop) +
-			(err ? overload_retry_ms(err, answer->retry_after_ms) : REWRITE_MS);
-	start_timer(requests);
-}
-
-static const char *key_of(const struct drain_request *request, struct arena *arena)
-{
-	return arena_printf(arena, "%s/%s", request->namespace_, request->name);
-}
-
-static void complete(struct drain_requests *requests, const struct drain_request *request,
-		     struct arena *arena)
-{
-	const char *body =
-		drain_request_patch_body(request, loop_wall(requests->control->loop), arena);
-	const char *path = kube_path_managed(
-		arena, kube_path(arena, "nvsentinel.nvidia.com/v1alpha1", request->namespace_,
-				 "drainrequests", request->name, "status"));
-
-	memory_set_string(&requests->sent, key_of(request, arena));
-	map_make(&requests->attempts, requests->sent, sizeof(struct attempt));
-	requests->call = kube_client_send(requests->control->kube, KUBE_MERGE_PATCH, path, body,
-					  strlen(body), answered, requests);
-}
-
-/* Of the requests on whose Node no Pod of a RayCluster runs the one that may be sent since the longest time. */
-static const struct drain_request *next_done(const struct drain_requests *requests,
-					     struct arena *arena)
-{
-	int64_t first_ms = loop_monotonic_ms(requests->control->loop);
-	const struct drain_request *request, *first = NULL;
-	struct map used = MAP_IN(arena);
+	int64_t now_ms = loop_monotonic_ms(requests->control->loop);
 	const struct pod *pod;
 	size_t at = 0;
 
-	while ((pod = kube_informer_next(requests->control->pods, &at)))
-		if (!pod_has_ended(pod))
-			map_set(&used, pod->spec.node_name, (void *)(uintptr_t)pod);
-	at = 0;
-	while ((request = next_open(requests, &at))) {
-		const struct attempt *attempt =
-			map_get(&requests->attempts, key_of(request, arena));
-		int64_t not_before_ms = attempt ? attempt->not_before_ms : INT64_MIN;
-
-		if (not_before_ms > first_ms || (first && not_before_ms == first_ms) ||
-		    map_get(&used, request->node))
-			continue;
-		first = request;
-		first_ms = not_before_ms;
+	if (requests->used_ms != now_ms) {
+		arena_done(&requests->arena);
+		requests->used = MAP_IN(&requests->arena);
+		requests->used_ms = now_ms;
+		while ((pod = kube_informer_next(requests->control->pods, &at)))
+			if (!pod_has_ended(pod))
+				map_set(&requests->used, pod->spec.node_name,
+					(void *)(uintptr_t)pod);
 	}
-	return first;
+	return map_get(&requests->used, node) != NULL;
 }
 
-static void sweep(void *context)
+static enum write_next next_write(struct write_item *item, struct kube_request *request,
+				  struct arena *arena)
 {
-	struct drain_requests *requests = context;
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const struct drain_request *done = NULL;
-	size_t at = 0;
+	const struct open_request *own = item->owner;
+	const struct drain_request *object = own->object;
+	const struct control *control = own->requests->control;
 
-	requests->timer_runs = false;
-	if (!next_open(requests, &at))
-		return;
-	if (control_synced(requests->control) && !*control_stale(requests->control, &scratch))
-		done = next_done(requests, &scratch);
-	if (done)
-		complete(requests, done, &scratch);
-	start_timer(requests);
+	if (!leader_is_leading(control->leader) || !control_synced(control) ||
+	    *control_stale(control, arena) || is_used(own->requests, object->node)) {
+		item->not_before_ms = loop_monotonic_ms(control->loop) + DRAIN_REQUESTS_SWEEP_MS;
+		return WRITE_LATER;
+	}
+	if (!write_item_is_shown(item, object->resource_version))
+		return WRITE_LATER;
+	write_item_base(item, object->resource_version);
+	request->verb = KUBE_MERGE_PATCH;
+	request->path = kube_path_managed(arena, kube_path(arena, "nvsentinel.nvidia.com/v1alpha1",
+							   object->namespace_, "drainrequests",
+							   object->name, "status"));
+	request->body = drain_request_patch_body(object, loop_wall(control->loop), arena);
+	return WRITE_NOW;
 }
 
-/* Those with a Pod on the Node decide again. */
+static void ended(struct write_item *item, const struct kube_answer *answer UNUSED,
+		  const struct err *err)
+{
+	if (!err)
+		log_info("a DrainRequest is complete: no Pod of a RayCluster is on its Node",
+			 "request", item->key, NULL);
+}
+
+static const struct write_kind kind = {
+	.message = "a DrainRequest cannot be completed",
+	.allowed = "DrainRequests can be completed now",
+	.fix = "install the chart with config.repairDrainRequests=true, which grants patch of "
+	       "drainrequests/status",
+	.interval_ms = DRAIN_REQUESTS_SWEEP_MS,
+	.next = next_write,
+	.ended = ended,
+};
+
+/* ---- the watch ---- */
+
+static void open_done(void *value)
+{
+	write_item_done(&((struct open_request *)value)->completion);
+}
+
+static void keep_open(struct drain_requests *requests, const char *key,
+		      const struct drain_request *object)
+{
+	struct open_request *own = map_make(&requests->open, key, sizeof(*own));
+
+	own->object = object;
+	if (!own->requests)
+		write_item_init(&own->completion, &requests->queue, own, "", own->key, NULL);
+	own->requests = requests;
+	write_item_queue(&own->completion);
+}
+
+/* RayClusters with a Pod on the Node decide again. */
 static void request_changed(void *context, enum kube_change change UNUSED, const char *key,
 			    const void *old, const void *new_object)
 {
@@ -178,8 +141,9 @@ static void request_changed(void *context, enum kube_change change UNUSED, const
 	size_t at = 0;
 
 	if (!new_object || drain_request_is_complete(new_object))
-		map_drop(&requests->attempts, key, NULL);
-	start_timer(requests);
+		map_drop(&requests->open, key, open_done);
+	else
+		keep_open(requests, key, new_object);
 	if (!request || !requests->control->pods)
 		return;
 	while ((pod = kube_informer_next(requests->control->pods, &at))) {
@@ -193,8 +157,9 @@ static void request_changed(void *context, enum kube_change change UNUSED, const
 void drain_requests_start(struct drain_requests *requests, const struct control *control)
 {
 	requests->control = control;
-	requests->reads = true;
-	requests->timer = loop_timer_new(control->loop, sweep, requests);
+	requests->used_ms = INT64_MIN;
+	write_queue_init(&requests->queue, control, &kind, WRITES_PER_SECOND, WRITES_PER_SECOND,
+			 UNDER_WAY_MAX);
 	requests->watch.level = LOG_WARNING;
 	requests->watch.owner = requests;
 	requests->watch.without = "DrainRequests cannot be read";
@@ -208,16 +173,15 @@ void drain_requests_start(struct drain_requests *requests, const struct control 
 
 bool drain_requests_are_read(const struct drain_requests *requests)
 {
-	return requests->reads && requests->watch.refused == ERR_NONE;
+	return requests->control && requests->watch.refused == ERR_NONE;
 }
 
 void drain_requests_end(struct drain_requests *requests)
 {
-	if (!requests->reads)
+	if (!requests->control)
 		return;
-	kube_client_cancel(requests->call);
+	map_drop_all(&requests->open, open_done);
 	optional_watch_done(&requests->watch);
-	loop_timer_free(requests->timer);
-	map_drop_all(&requests->attempts, NULL);
-	memory_free(requests->sent);
+	write_queue_done(&requests->queue);
+	arena_done(&requests->arena);
 }

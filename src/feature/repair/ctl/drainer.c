@@ -90,30 +90,17 @@ static void renew_grants(void *context)
 		start_grant_timer(drainer, DRAINER_RENEW_MS);
 }
 
-static void observe_grants(const struct drainer *drainer, const struct ray_cluster *cluster,
-			   struct arena *arena, struct snapshot *snapshot)
-{
-	const struct repaired *one =
-		cluster_map_get(&drainer->of.clusters, cluster->namespace_, cluster->name);
-
-	snapshot->repair_grants_known = drainer->grant_timer != NULL;
-	if (one)
-		snapshot->repair_grants = repair_grants_of(&drainer->grants, &one->asks, arena);
-}
-
 /* ---- failed workers ---- */
 
 /* With the Nodes that have a sign and on which no Pod of the RayCluster is left. */
-static void observe_failures(const struct drainer *drainer, const struct ray_cluster *cluster,
+static void observe_failures(const struct drainer *drainer, const struct repaired *one,
 			     struct arena *arena, struct snapshot *snapshot)
 {
-	const struct repaired *one =
-		cluster_map_get(&drainer->of.clusters, cluster->namespace_, cluster->name);
 	const struct pod *pods[WORKER_FAILURES_MAX];
 	const struct node *more;
 	size_t count = 0, more_count;
 
-	if (!one || one->failures.count == 0)
+	if (one->failures.count == 0)
 		return;
 	snapshot->worker_failures = worker_failures_copy(&one->failures, arena);
 	snapshot->worker_failure_count = one->failures.count;
@@ -177,10 +164,15 @@ static void observe(void *self, const struct ray_cluster *cluster, struct arena 
 		    struct snapshot *snapshot)
 {
 	const struct drainer *drainer = self;
+	const struct repaired *one =
+		cluster_map_get(&drainer->of.clusters, cluster->namespace_, cluster->name);
 
 	drain_requests_observe(&drainer->requests, arena, snapshot);
-	observe_grants(self, cluster, arena, snapshot);
-	observe_failures(self, cluster, arena, snapshot);
+	snapshot->repair_grants_known = drainer->grant_timer != NULL;
+	if (!one)
+		return;
+	snapshot->repair_grants = repair_grants_of(&drainer->grants, &one->asks, arena);
+	observe_failures(drainer, one, arena, snapshot);
 }
 
 static void repaired_done(void *one)
