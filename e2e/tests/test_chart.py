@@ -401,7 +401,7 @@ def test_reading_workloads_is_a_right_of_its_own(helm):
         return {right for right in _rights(of_kind(render(helm, values), "ClusterRole", "rayscaler")["rules"]) if right[2] == "workloads"}
 
     assert not rights({})
-    assert rights({"kueue": {"readWorkloads": True}}) == {("list", "kueue.x-k8s.io", "workloads")}
+    assert rights({"kueue": {"readWorkloads": True}}) == {(verb, "kueue.x-k8s.io", "workloads") for verb in ("list", "watch")}
 
 
 def test_monitoring_objects(helm):

@@ -7,6 +7,8 @@ from contextlib import ExitStack
 
 import pytest
 
+from rayscaler_e2e import paths
+from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT
 from rayscaler_e2e.nodes import Nodes
 from rayscaler_e2e.pools import Fleet, Held, Pool
 from rayscaler_e2e.scenario import hold
@@ -102,12 +104,40 @@ def test_a_pool_that_is_edited_and_deleted(pool, fleet, controller, namespace):
     wait_until(lambda: not fleet.limited("one"), 20, "the condition to end")
 
 
-def test_a_cluster_of_kueue_draws_from_no_pool(pool, fleet, controller, namespace):
-    """With kueueOutside it is scaled as without pools, and what it holds is not there for others."""
+@pytest.fixture
+def workloads(api_server, namespace):
+    """Kueue's kind without Kueue, and the right to read it."""
+    rbac, crds = "rbac.authorization.k8s.io", api_server.admin.of("customresourcedefinitions")
+    served = crds.find("workloads.kueue.x-k8s.io")
+    if not served:
+        api_server.install_crd(paths.MANIFESTS / "kueue-workloads.yaml")
+    name = f"read-workloads-{namespace}"
+    rules = [{"apiGroups": ["kueue.x-k8s.io"], "resources": ["workloads"], "verbs": ["list", "watch"]}]
+    api_server.apply({"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules})
+    binding = {"apiVersion": f"{rbac}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name}}
+    subject = {"kind": "ServiceAccount", "name": CONTROLLER_ACCOUNT, "namespace": namespace}
+    api_server.apply({**binding, "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": name}, "subjects": [subject]})
+    yield lambda place: api_server.admin.of("workloads", place)
+    for kind in ("clusterrolebindings", "clusterroles"):
+        api_server.admin.of(kind).delete(name)
+    if not served:
+        crds.delete("workloads.kueue.x-k8s.io")
+
+
+def test_a_cluster_of_kueue_draws_from_no_pool(pool, workloads, fleet, controller, namespace):
+    """With kueueOutside and a Workload it is scaled as without pools, and what it holds is not there for others. Kueue's
+    label alone, which its users set, changes nothing."""
     pool.create(5, {"name": "a"}, {"name": "b", "guaranteed": 5}, kueueOutside=True)
     controller(namespace, everywhere=True)
-    fleet.add("kueue", "a", 3, labels={"kueue.x-k8s.io/queue-name": "local-queue"})
+    made = fleet.add("kueue", "a", 3, labels={"kueue.x-k8s.io/queue-name": "local-queue"})
     fleet.wait(kueue=3)
+    wait_until(lambda: pool.queue("a").get("held") == "3", 20, "the label to be no way around the pool")
+    of = workloads(made["metadata"]["namespace"])
+    owner = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": "kueue", "uid": made["metadata"]["uid"], "controller": True}
+    of.create({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "metadata": {"name": "kueue", "ownerReferences": [owner]}})
+    hold(lambda: pool.queue("a").get("held") == "3", 2, "without quota it is in the pool")
+    of.patch_merge("kueue", {"status": {"conditions": [{"type": "QuotaReserved", "status": "True"}]}}, "status")
+    wait_until(lambda: pool.queue("a").get("held") == "0", 20, "the Workload")
     fleet.add("pooled", "b", 4)
     fleet.wait(pooled=2)
     wait_until(lambda: pool.queue("b").get("waiting") == "2" and pool.queue("a").get("held") == "0", 20, "the others to wait")

@@ -22,6 +22,7 @@ KINDS: Dict[str, Row] = {
     "GPUPool": ADMINISTRATORS,
     "DrainRequest": ADMINISTRATORS,
     "Namespace": ADMINISTRATORS,
+    "Workload": "Kueue makes one of a RayCluster, which RayCluster-large and RayCluster-many have; its names alone are kept",
     "Node": ADMINISTRATORS,
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "codec/objects/namespace_json.h"
+#include "feature/pools/codec/kueue_owner_json.h"
 #include "test/support/codec_support.h"
 #include "test/support/json_mutate.h"
 
@@ -437,6 +438,32 @@ static void check_mutant(const struct cJSON *tree, size_t *good)
 				&arena);
 }
 
+static void test_the_owner_of_a_workload(void **state)
+{
+	static const char *const texts[] = {
+		"metadata: {namespace: a, ownerReferences: [{kind: Job, name: x, uid: u0, controller: true}, "
+		"{kind: RayCluster, name: y, uid: u1}, {kind: RayCluster, name: z, uid: u2, controller: true}]}\n"
+		"status: {conditions: [{type: Admitted, status: 'True'}, {type: QuotaReserved, status: 'True'}]}",
+		"metadata: {namespace: a, ownerReferences: [{kind: RayCluster, name: z, uid: u2}]}\n"
+		"status: {conditions: [{type: QuotaReserved, status: 'False'}]}",
+		"metadata: {namespace: a}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(texts); i++) {
+		AUTO(arena_done) struct arena arena = ARENA_INIT;
+		AUTO(json_done) struct cJSON *json = codec_tree(texts[i]);
+		struct kueue_owner owner;
+		struct err err;
+
+		assert_int_equal(kueue_owner_decode(json, "", &arena, &owner, &err), 0);
+		assert_string_equal(owner.namespace_, "a");
+		assert_string_equal(owner.uid, i == 0 ? "u2" : "");
+		assert_string_equal(owner.cluster, i == 0 ? "z" : "");
+		assert_int_equal(owner.has_quota, i == 0);
+	}
+}
+
 #define MUTANTS 5000
 
 static void test_mutants(void **state)
@@ -468,6 +495,7 @@ int main(void)
 		cmocka_unit_test(test_reservations),
 		cmocka_unit_test(test_problems),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_the_owner_of_a_workload),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_status_of_another_version),

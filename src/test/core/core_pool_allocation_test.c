@@ -30,6 +30,7 @@ static struct scene {
 	struct label labels[CLUSTERS_MAX][PODS_MAX][3];
 	const struct pod *lists[CLUSTERS_MAX][PODS_MAX];
 	size_t pod_counts[CLUSTERS_MAX];
+	bool in_kueue[CLUSTERS_MAX];
 	VEC(struct pool_report_worker) reports[CLUSTERS_MAX];
 	VEC(struct pool_ask) asks[CLUSTERS_MAX];
 	const struct pool_asks *old[CLUSTERS_MAX];
@@ -214,6 +215,7 @@ static const struct pool_allocation *allocate(void)
 			.cluster = &scene.clusters[i],
 			.pods = scene.lists[i],
 			.pod_count = scene.pod_counts[i],
+			.in_kueue = scene.in_kueue[i],
 			.report = report,
 			.drains = scene.drains[i],
 			.pools = pools,
@@ -659,8 +661,8 @@ static void test_an_unused_grant_costs_the_place(void **state)
 	assert_int_equal(scene.old[2]->list.at[0].since, scene.now);
 }
 
-/* The label alone takes no RayCluster out of a pool. With kueueOutside its GPUs are in no queue, and others have
- * what is left. */
+/* Kueue's label takes no RayCluster out of a pool. With kueueOutside and a Workload its GPUs are in no queue, and
+ * others have what is left. */
 static void test_a_cluster_of_kueue(void **state)
 {
 	static const struct label of_kueue = { "kueue.x-k8s.io/queue-name", "q" };
@@ -680,6 +682,10 @@ static void test_a_cluster_of_kueue(void **state)
 	pool_status_make(allocation, 0, NULL, &scene.arena, &status);
 	assert_int_equal(status.queues[2].held, UNITS(10));
 	scene.pool.kueue_outside = true;
+	allocation = allocate();
+	pool_status_make(allocation, 0, NULL, &scene.arena, &status);
+	assert_int_equal(status.queues[2].held, UNITS(10));
+	scene.in_kueue[3] = true;
 	allocation = allocate();
 	assert_null(pool_terms_make(allocation, 3, false, &scene.arena));
 	expect(allocation, 2, 6, 0);

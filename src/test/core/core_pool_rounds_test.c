@@ -27,6 +27,7 @@ static struct scene {
 	struct pool_asks asks[MEMBERS];
 	struct label labels[MEMBERS];
 	const struct pool_allocation *last;
+	bool kueue_refused;
 	time_ms now;
 } scene;
 
@@ -136,6 +137,7 @@ static void allocate(void)
 				      .asks = asks,
 				      .member_count = MEMBERS,
 				      .namespace_labels = labels,
+				      .kueue_refused = scene.kueue_refused,
 				      .pasts = scene.pasts,
 				      .now = scene.now },
 		&scene.arena);
@@ -444,6 +446,12 @@ static void the_condition_says_what_cannot_work(void **state)
 	allocate();
 	assert_string_equal(condition("Ready")->status, "True");
 	assert_null(condition(GPU_POOL_UNUSED));
+	scene.kueue_refused = true;
+	allocate();
+	assert_string_equal(condition("Ready")->status, "True");
+	scene.pools[0].kueue_outside = true;
+	allocate();
+	assert_string_equal(condition("Ready")->reason, "WorkloadsUnknown");
 	scene.queues[0][X].guaranteed = scene.queues[0][Y].guaranteed = UNITS(3);
 	allocate();
 	assert_string_equal(condition("Ready")->reason, "GuaranteesAboveSize");

@@ -36,6 +36,7 @@ static struct world {
 	struct pools *pools;
 	struct gpu_share share;
 	struct arena arena;
+	const char *in_kueue; /* uid of the RayCluster with a Workload; NULL: none */
 } world;
 
 static const char *const names[CLUSTERS] = { "0", "1", "2" };
@@ -50,6 +51,12 @@ static void look(void *context, const char *namespace_, const char *name,
 	if (world.there[i] && !world.unreadable[i])
 		ret_objects->cluster = &world.clusters[i];
 	*ret_unreadable = world.unreadable[i];
+}
+
+static bool in_kueue(void *context, const char *uid)
+{
+	(void)context;
+	return world.in_kueue && strcmp(uid, world.in_kueue) == 0;
 }
 
 static bool is_large(void *context, const char *namespace_, const char *name)
@@ -123,6 +130,7 @@ static void begin(int64_t total, int64_t per_namespace, int64_t settle_ms, int64
 					     .wake = wake,
 					     .nodes = list_nodes,
 					     .large = is_large,
+					     .in_kueue = in_kueue,
 					     .next_pod = next_pod,
 					     .allocated = allocated,
 					     .interval_ms = world.interval_ms,
@@ -757,6 +765,10 @@ static void test_kueue_and_a_gpu_pool(void **state)
 	world.groups[0].replicas = 3;
 	world.gpu_pool = &pool;
 	begin(0, 0, 0, 60000);
+	assert_non_null(
+		gpu_share_terms(&world.share, &objects, &world.arena)); /* the label alone */
+	world.in_kueue = world.clusters[0].uid = "of-kueue";
+	pools_ray_cluster_changed(world.pools, world.clusters[0].namespace_, names[0]);
 	assert_null(gpu_share_terms(&world.share, &objects, &world.arena));
 	assert_true(fits(0, 4));
 	assert_int_equal(budget(2), UNITS(2));

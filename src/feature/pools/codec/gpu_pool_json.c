@@ -469,10 +469,9 @@ static const struct field spec_fields[] = {
 		     .description = "Nodes that are to be repaired."),
 	FIELD_BOOLEAN(POOL, kueue_outside, "kueueOutside",
 		      .description =
-			      "RayClusters with the label kueue.x-k8s.io/queue-name ask "
-			      "this pool for nothing, and it limits them in nothing; their "
-			      "GPUs count as held. Only where the users of RayClusters cannot "
-			      "set that label at will."),
+			      "RayClusters whose Workload of Kueue has quota ask this pool for "
+			      "nothing, and it limits them in nothing; their GPUs count as "
+			      "held. Needs the right to list and watch Workloads."),
 	FIELD_NAMES(NULL),
 };
 

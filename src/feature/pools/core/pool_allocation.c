@@ -1269,6 +1269,11 @@ static struct condition make_ready(const struct pool_allocation *allocation, siz
 				     "queue %s selects no namespace: correct its namespaceSelector, "
 				     "or label the namespaces of the team",
 				     empty[pool]));
+	if (spec->kueue_outside && allocation->input->kueue_refused)
+		return make_condition("Ready", "False", "WorkloadsUnknown",
+				      "kueueOutside has no effect: Workloads of Kueue cannot be "
+				      "read: install the chart with kueue.readWorkloads=true, or "
+				      "remove kueueOutside");
 	if (allocation->tables->at[pool].clusters.count == 0 &&
 	    !has_groups(allocation->input, pool))
 		return make_condition("Ready", "False", "NoGroups",

@@ -23,6 +23,7 @@ struct pool_input {
 	bool settling; /* by `held` for a moment after the start: the condition Ready stays as it is */
 	/* The first queue that selects no namespace, by pool; NULL: each does. The list may be NULL. */
 	const char *const *empty_queues;
+	bool kueue_refused; /* the Workloads of Kueue cannot be read */
 	size_t pool_count;
 	int64_t per_namespace;                    /* of the pool of the flags */
 	const struct pool_member *const *members; /* sorted by key */

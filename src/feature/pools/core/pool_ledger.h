@@ -70,7 +70,7 @@ void pool_ledger_done(struct pool_ledger *ledger);
 void pool_ledger_set_pools(struct pool_ledger *ledger, const struct gpu_pool *const *pools,
 			   size_t count);
 /* Shares the pools between all entries, none of which is `changed`. Of the input the caller sets held, settling,
- * empty_queues, per_namespace and now. */
+ * empty_queues, kueue_refused, per_namespace and now. */
 void pool_ledger_allocate(struct pool_ledger *ledger, const struct pool_input *input);
 /* Takes over the memory of a value that the last allocation may use. context: the entry. */
 void pool_entry_drop_arena(void *context, struct arena arena);
@@ -85,6 +85,7 @@ struct pool_objects {
 	const struct pool_groups *groups; /* NULL: not known, or there is no cluster */
 	const struct pod *const *pods;
 	size_t pod_count;
+	bool in_kueue;
 };
 
 void pool_entry_note_change(struct pool_entry *entry);

@@ -13,7 +13,6 @@
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
 
-#define LABEL_KUEUE_QUEUE "kueue.x-k8s.io/queue-name"
 #define SHAPE_BYTES_MAX 65536
 
 /* ---- tables ---- */
@@ -168,12 +167,11 @@ struct making {
 	struct pool_member *member;
 	struct arena *arena, *scratch;
 	struct map replicas; /* "group/replica" to the index of a worker + 1, of several hosts */
-	bool by_kueue;
 };
 
 static bool is_outside(const struct making *m, size_t pool)
 {
-	return m->by_kueue && pool != POOL_NONE && m->input->pools[pool]->kueue_outside;
+	return m->input->in_kueue && pool != POOL_NONE && m->input->pools[pool]->kueue_outside;
 }
 
 /* A Pod that no plan has seen yet starts; without any plan nothing is known. A protected one counts as busy:
@@ -431,10 +429,8 @@ const struct pool_member *pool_member_make(const struct pool_member_input *input
 
 	member->namespace_ = input->namespace_;
 	member->key = input->key;
-	if (input->cluster) {
-		m.by_kueue = labels_value(&input->cluster->labels, LABEL_KUEUE_QUEUE) != NULL;
+	if (input->cluster)
 		borrow_groups(&m);
-	}
 	gpu_count(input->cluster, input->cluster ? &input->groups->templates : NULL, input->pods,
 		  input->pod_count, input->replicas, input->settings, input->devices, &scratch,
 		  &holdings);

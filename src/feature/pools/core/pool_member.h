@@ -43,7 +43,7 @@ struct pool_group {
 	const struct pod_spec *spec; /* of its template; not in pool_groups */
 	const char *shape; /* equal ones: the scheduler places their Pods alike, with equal GPUs */
 	int64_t hosts;
-	/* kueueOutside of the pool, and the RayCluster has Kueue's label: it asks the pool for nothing, nothing
+	/* kueueOutside of the pool, and the RayCluster is in_kueue: it asks the pool for nothing, nothing
 	 * limits it, and its GPUs count in no queue. Not in pool_groups. */
 	bool outside;
 };
@@ -64,6 +64,7 @@ struct pool_member_input {
 	const struct pool_groups *groups;  /* pool_groups_make; NULL without a cluster */
 	const struct pod *const *pods;
 	size_t pod_count;
+	bool in_kueue;           /* a Workload of Kueue with quota is that of the RayCluster */
 	const int64_t *replicas; /* by group, with patches in flight; NULL: those of the spec */
 	const struct pool_report *report;    /* NULL: no decision yet, all workers count as busy */
 	const struct pool_drains *drains;    /* NULL: none */

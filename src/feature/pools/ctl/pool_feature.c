@@ -99,6 +99,20 @@ static void look(void *context, const char *namespace_, const char *name,
 		&ret_objects->pod_count);
 }
 
+static bool in_kueue(void *context, const char *uid)
+{
+	const struct pool_feature *self = context;
+
+	return pool_objects_in_kueue(self->objects, uid);
+}
+
+static bool kueue_refused(void *context)
+{
+	const struct pool_feature *self = context;
+
+	return pool_objects_kueue_refused(self->objects);
+}
+
 static bool large(void *context, const char *namespace_, const char *name)
 {
 	const struct pool_feature *self = context;
@@ -188,6 +202,14 @@ static void objects_changed(void *context)
 				       &(struct pool_metrics_allocation){ .count = 0 });
 }
 
+static void kueue_changed(void *context, const char *namespace_, const char *name)
+{
+	const struct pool_feature *self = context;
+
+	pools_ray_cluster_changed(self->pools, namespace_, name);
+	(void)control_wake(self->of.control, namespace_, name);
+}
+
 /* ---- Nodes ---- */
 
 static uint64_t add_number(uint64_t hash, int64_t number)
@@ -261,6 +283,8 @@ static void begin(void *context)
 						 .next_namespace = next_namespace,
 						 .each = each,
 						 .look = look,
+						 .in_kueue = in_kueue,
+						 .kueue_refused = kueue_refused,
 						 .large = large,
 						 .nodes = list_nodes,
 						 .next_pod = next_pod,
@@ -282,7 +306,11 @@ static void start(void *context)
 
 	if (!self->pools)
 		return;
-	self->objects = pool_objects_new(self->of.control, objects_changed, self);
+	self->objects = pool_objects_new(self->of.control, &(struct pool_objects_callbacks){
+								   .changed = objects_changed,
+								   .kueue_changed = kueue_changed,
+								   .context = self,
+							   });
 	self->writer = pool_writer_new(self->of.control, self->objects);
 	self->nodes = capacity_watch_new(self->of.control,
 					 &(struct capacity_watch_options){ "!" LABEL_CLUSTER,

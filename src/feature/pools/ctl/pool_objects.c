@@ -8,17 +8,17 @@
 #include "ctl/shared/options.h"
 #include "ctl/watch/optional_watch.h"
 #include "feature/pools/codec/gpu_pool_json.h"
+#include "feature/pools/codec/kueue_owner_json.h"
 #include "feature/pools/kube/pool_type.h"
 
 struct pool_objects {
 	const struct control *control;
-	struct optional_watch pools, namespaces;
-	bool reads_namespaces;        /* the second watch runs */
-	struct arena arena;           /* of the copies */
-	const struct gpu_pool **list; /* by name */
+	struct optional_watch pools, namespaces, workloads;
+	bool reads_namespaces, reads_workloads; /* the watch runs */
+	struct arena arena;                     /* of the copies */
+	const struct gpu_pool **list;           /* by name */
 	size_t count;
-	void (*changed)(void *context);
-	void *context;
+	struct pool_objects_callbacks callbacks;
 };
 
 /* ---- copies ---- */
@@ -79,7 +79,7 @@ static void synced(void *context)
 {
 	const struct pool_objects *objects = ((const struct optional_watch *)context)->owner;
 
-	objects->changed(objects->context);
+	objects->callbacks.changed(objects->callbacks.context);
 }
 
 static void namespace_changed(void *context, enum kube_change change UNUSED, const char *key UNUSED,
@@ -110,6 +110,39 @@ static void read_namespaces(struct pool_objects *objects)
 		});
 }
 
+static void workload_changed(void *context, enum kube_change change UNUSED, const char *key UNUSED,
+			     const void *old, const void *new_object)
+{
+	const struct pool_objects *objects = ((const struct optional_watch *)context)->owner;
+	const struct kueue_owner *before = old, *now = new_object;
+	const struct kueue_owner *owner = now ? now : before;
+
+	if (owner && *owner->uid && (before && before->has_quota) != (now && now->has_quota))
+		objects->callbacks.kueue_changed(objects->callbacks.context, owner->namespace_,
+						 owner->cluster);
+}
+
+static void read_workloads(struct pool_objects *objects)
+{
+	struct optional_watch *watch = &objects->workloads;
+
+	if (objects->reads_workloads)
+		return;
+	objects->reads_workloads = true;
+	watch->owner = objects;
+	watch->level = LOG_WARNING;
+	watch->without = "Workloads of Kueue cannot be read: kueueOutside of GPUPools has no "
+			 "effect";
+	watch->again = "Workloads of Kueue can be read now";
+	watch->on_refused = synced;
+	optional_watch_start(
+		watch, objects->control->kube,
+		(struct kube_informer_options){
+			.type = &kube_type_kueue_owner,
+			.callbacks = { .on_change = workload_changed, .on_synced = synced },
+		});
+}
+
 static void pool_changed(void *context, enum kube_change change UNUSED, const char *key,
 			 const void *old UNUSED, const void *new_object)
 {
@@ -125,12 +158,14 @@ static void pool_changed(void *context, enum kube_change change UNUSED, const ch
 	make_list(objects, key, now);
 	if (now)
 		read_namespaces(objects);
-	objects->changed(objects->context);
+	if (now && now->kueue_outside)
+		read_workloads(objects);
+	synced(context);
 	arena_done(&before);
 }
 
-struct pool_objects *pool_objects_new(const struct control *control, void (*changed)(void *context),
-				      void *context)
+struct pool_objects *pool_objects_new(const struct control *control,
+				      const struct pool_objects_callbacks *callbacks)
 {
 	struct pool_objects *objects;
 	struct optional_watch *watch;
@@ -140,8 +175,7 @@ struct pool_objects *pool_objects_new(const struct control *control, void (*chan
 	objects = memory_alloc(sizeof(*objects));
 	watch = &objects->pools;
 	objects->control = control;
-	objects->changed = changed;
-	objects->context = context;
+	objects->callbacks = *callbacks;
 	watch->owner = objects;
 	watch->level = LOG_INFO;
 	watch->without = "GPUPools cannot be read: GPUs are shared by no pool";
@@ -163,6 +197,8 @@ void pool_objects_free(struct pool_objects *objects)
 	optional_watch_done(&objects->pools);
 	if (objects->reads_namespaces)
 		optional_watch_done(&objects->namespaces);
+	if (objects->reads_workloads)
+		optional_watch_done(&objects->workloads);
 	arena_done(&objects->arena);
 	memory_free(objects);
 }
@@ -180,7 +216,8 @@ bool pool_objects_known(const struct pool_objects *objects)
 {
 	return !objects ||
 	       (optional_watch_known(&objects->pools) &&
-		(!objects->reads_namespaces || optional_watch_known(&objects->namespaces)));
+		(!objects->reads_namespaces || optional_watch_known(&objects->namespaces)) &&
+		(!objects->reads_workloads || optional_watch_known(&objects->workloads)));
 }
 
 const char *pool_objects_problem(const struct pool_objects *objects)
@@ -214,6 +251,26 @@ const struct namespace *pool_objects_next_namespace(const struct pool_objects *o
 	return objects && objects->reads_namespaces ?
 		       kube_informer_next(objects->namespaces.informer, at) :
 		       NULL;
+}
+
+bool pool_objects_in_kueue(const struct pool_objects *objects, const char *uid)
+{
+	size_t count = 0;
+	const struct kueue_owner *const *owners =
+		objects && objects->reads_workloads ?
+			(const void *)kube_informer_indexed(objects->workloads.informer, uid,
+							    &count) :
+			NULL;
+
+	for (size_t i = 0; i < count; i++)
+		if (owners[i]->has_quota)
+			return true;
+	return false;
+}
+
+bool pool_objects_kueue_refused(const struct pool_objects *objects)
+{
+	return objects && objects->reads_workloads && objects->workloads.refused != ERR_NONE;
 }
 
 const char *pool_objects_version(const struct pool_objects *objects, const char *name)

@@ -396,6 +396,13 @@ size_t pools_derived(const struct pools *pools)
 	return made;
 }
 
+static bool in_kueue(const struct pools *pools, const struct ray_cluster *cluster)
+{
+	const struct pools_source *source = &pools->source;
+
+	return cluster && source->in_kueue && source->in_kueue(source->context, cluster->uid);
+}
+
 /* Those of a pass. */
 static struct pool_objects objects_of(const struct pools *pools, struct pools_cluster *own,
 				      const struct gpu_share_objects *objects, struct arena *arena)
@@ -409,6 +416,7 @@ static struct pool_objects objects_of(const struct pools *pools, struct pools_cl
 								    objects->cluster, arena),
 		.pods = objects->pods,
 		.pod_count = objects->pod_count,
+		.in_kueue = in_kueue(pools, objects->cluster),
 	};
 }
 
@@ -438,7 +446,8 @@ static void recount(struct pools *pools, struct pools_cluster *own)
 	}
 	pool_entry_count(&own->entry,
 			 &(struct pool_objects){ objects.cluster, groups, objects.pods,
-						 objects.pod_count },
+						 objects.pod_count,
+						 in_kueue(pools, objects.cluster) },
 			 unreadable);
 	if (unreadable && held)
 		return;
@@ -540,6 +549,13 @@ static void start_next(struct pools *pools, int64_t took_us)
 		allocate_by(pools, next_ms(pools, after_ms));
 }
 
+static bool kueue_refused(const struct pools *pools)
+{
+	const struct pools_source *source = &pools->source;
+
+	return source->kueue_refused && source->kueue_refused(source->context);
+}
+
 static void allocate(struct pools *pools)
 {
 	int64_t begun_us = loop_cpu_us(), took_us;
@@ -556,6 +572,7 @@ static void allocate(struct pools *pools)
 			     &(struct pool_input){ .held = pools->held,
 						   .settling = settling,
 						   .empty_queues = pools->empty_queues,
+						   .kueue_refused = kueue_refused(pools),
 						   .per_namespace = pools->of_flags.per_namespace,
 						   .now = loop_wall(pools->control->loop) });
 	took_us = loop_cpu_us() - begun_us;

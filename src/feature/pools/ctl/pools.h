@@ -45,6 +45,10 @@ struct pools_source {
 	/* The objects of one cluster; unreadable: it exists and counts at least its last amount. */
 	void (*look)(void *context, const char *namespace_, const char *name,
 		     struct gpu_share_objects *ret_objects, bool *ret_unreadable);
+	/* A Workload of Kueue with quota is that of this RayCluster. NULL: none is. */
+	bool (*in_kueue)(void *context, const char *uid);
+	/* Workloads cannot be read. NULL: they can. */
+	bool (*kueue_refused)(void *context);
 	/* The RayCluster is so large that its templates are not read on the loop. NULL: none is. */
 	bool (*large)(void *context, const char *namespace_, const char *name);
 	/* Passes may begin: the caches are filled and this replica leads. NULL: always. Before that nothing is

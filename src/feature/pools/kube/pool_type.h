@@ -1,4 +1,4 @@
-/* The kind GPUPool. */
+/* The kinds GPUPool and Workload of Kueue. */
 #ifndef FEATURE_POOLS_KUBE_POOL_TYPE_H
 #define FEATURE_POOLS_KUBE_POOL_TYPE_H
 
@@ -6,5 +6,7 @@
 
 /* struct gpu_pool; a bad one has its error as its only problem. */
 extern const struct kube_type kube_type_gpu_pool;
+/* struct kueue_owner; index: the uid of the RayCluster. */
+extern const struct kube_type kube_type_kueue_owner;
 
 #endif
