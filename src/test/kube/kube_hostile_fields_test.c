@@ -9,6 +9,7 @@
 #include "codec/objects/pod_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/text/json_write.h"
+#include "feature/pools/codec/kueue_owner_json.h"
 #include "feature/repair/codec/repair_json.h"
 #include "feature/repair/kube/drain_request_type.h"
 #include "kube/kube_decode.h"
@@ -153,7 +154,12 @@ static void write_other(const struct kube_type *type, const void *object, struct
 	};
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	const struct namespace *namespace = object;
+	const struct kueue_owner *owner = object;
 
+	if (type == &kube_type_kueue_owner)
+		(void)buf_printf(
+			buf, "{\"kind\":\"Workload\",\"of\":\"%s/%s\",\"uid\":\"%s\",\"quota\":%d}",
+			owner->namespace_, owner->cluster, owner->uid, owner->has_quota);
 	for (size_t k = 0; k < SUPPORT_COUNT(types); k++)
 		if (type == types[k])
 			(void)buf_add_string(buf, field_text(device_objects_fields[k].members,
