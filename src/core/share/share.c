@@ -353,8 +353,6 @@ static void find_next_change(struct share_work *work)
 			note_time(work->result, pool->now_ms,
 				  pool->units[i].since_ms + pool->reserve_after_ms);
 	}
-	for (size_t i = 0; i < pool->queue_count && work->result->reserved != SHARE_NONE; i++)
-		note_time(work->result, pool->now_ms, share_lent_until(pool, &pool->queues[i]));
 	for (size_t i = 0; i < pool->worker_count && (waits || work->soon < 0); i++)
 		if (pool->workers[i].state == SHARE_IDLE)
 			note_time(work->result, pool->now_ms,

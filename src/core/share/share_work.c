@@ -24,21 +24,13 @@ void share_charge(struct share_work *work, struct share_account *account, int64_
 	work->kept += share_kept(account);
 }
 
-int64_t share_lent_until(const struct share_pool *pool, const struct share_queue *queue)
-{
-	if (queue->drain_after_ms < 0)
-		return INT64_MIN;
-	if (pool->reserve_at_most_ms == 0)
-		return INT64_MAX;
-	return pool->reserved_since_ms + pool->reserve_at_most_ms - queue->drain_after_ms;
-}
-
 bool share_may_use_reserved(const struct share_work *work, const struct share_account *account)
 {
 	const struct share_unit *unit = &work->pool->units[work->reserved];
+	int64_t notice = account->queue->drain_after_ms, most = work->pool->reserve_at_most_ms;
 
-	return !unit->unlent && account != share_account_of(work, unit->cluster) &&
-	       work->pool->now_ms < share_lent_until(work->pool, account->queue);
+	return !unit->unlent && account != share_account_of(work, unit->cluster) && notice >= 0 &&
+	       (most == 0 || notice < most);
 }
 
 /* Without what is kept for its queue anyway, in `kept`: a claim, or a part of the guarantee that it will use. */

@@ -95,9 +95,7 @@ int64_t share_kept(const struct share_account *account);
 /* Adds to the usage and to the claim of an account. */
 void share_charge(struct share_work *work, struct share_account *account, int64_t usage,
 		  int64_t claim);
-/* The queue's workers can be given back within the time of a reservation that is used until then; INT64_MIN:
- * never. */
-int64_t share_lent_until(const struct share_pool *pool, const struct share_queue *queue);
+/* Another queue than that of the reservation, whose workers can be given back sooner than the longest one takes. */
 bool share_may_use_reserved(const struct share_work *work, const struct share_account *account);
 /* The amount that the reservation keeps from it. */
 int64_t share_reserved_from(const struct share_work *work, const struct share_account *account);

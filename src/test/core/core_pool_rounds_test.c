@@ -308,16 +308,18 @@ static void a_reservation_is_bounded(void **state)
 	assert_true(scene.pasts[0].failures > 0);
 }
 
-/* Work with a deadline uses what is saved for a gang until the actor has ended, and not the last time. */
+/* Work with a deadline uses what is saved for a gang until the actor has ended, shortly before the reservation, which
+ * lasts until the work has ended as well. */
 static void a_reservation_is_lent(void **state)
 {
 	(void)state;
 	scene.queues[0][Y].has_busy = true;
 	scene.queues[0][Y].busy_after_seconds = 60;
 	hold(Z, 0, 1);
+	ask(W, 1, 0, false);
+	scene.now += SECOND;
 	ask(X, 4, 0, true);
 	ask(Y, 3, 0, false);
-	ask(W, 3, 0, false);
 	scene.now += 121 * SECOND;
 	allocate();
 	expect(X, 0, 0);
@@ -326,15 +328,22 @@ static void a_reservation_is_lent(void **state)
 	scene.asks[Y].list.count = 0;
 	scene.now += SECOND;
 	hold(Y, 0, 3);
-	scene.now += 100 * SECOND;
+	scene.now += 589 * SECOND;
+	scene.members[Z].workers.at[0].since = scene.now;
 	allocate();
 	assert_false(scene.last->shares[Y].drains);
 	scene.members[Z].workers.count = 0;
 	allocate();
 	assert_true(scene.last->shares[Y].drains);
 	expect(W, 0, 0);
+	for (size_t i = 0; i < 3; i++)
+		scene.members[Y].workers.at[i].state = SHARE_LEAVING;
+	scene.members[Y].workers.count = 2;
+	scene.now += 30 * SECOND;
+	allocate();
+	expect(W, 0, 0);
 	scene.members[Y].workers.count = 0;
-	scene.now += 60 * SECOND;
+	scene.now += 30 * SECOND;
 	allocate();
 	expect(X, 4, 0);
 }

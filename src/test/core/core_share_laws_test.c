@@ -118,7 +118,7 @@ static void make_scene(uint64_t seed)
 			 ((struct share_cluster){ NAMES[i], below(scene.queues.count) }));
 	if (often(50))
 		scene.pool.reserve_after_ms = SHARE_NEVER;
-	scene.pool.reserve_at_most_ms = often(50) ? 0 : 610 * SECOND;
+	scene.pool.reserve_at_most_ms = often(50) ? 0 : (590 + (int64_t)below(20)) * SECOND;
 	scene.pool.reserved_since_ms = SCENE_NOW - (int64_t)below(20) * SECOND;
 	make_workers(gpus);
 	make_units();
@@ -345,7 +345,7 @@ static const char *check_safety(const struct share_result *result)
 	return NULL;
 }
 
-/* Beyond its guarantee only for the reservation, of work that began since and that ends before it does. */
+/* Beyond its guarantee only for the reservation, of work that began since, with a short deadline. */
 static bool may_drain_for(const struct share_result *result, size_t worker)
 {
 	const struct share_queue *queue = &scene.queues.at[queue_of_worker(worker)];
@@ -357,8 +357,7 @@ static bool may_drain_for(const struct share_result *result, size_t worker)
 	if (unit != result->reserved)
 		return scene.units.at[unit].amount <= sums[owner].guaranteed;
 	return scene.workers.at[worker].since_ms > scene.pool.reserved_since_ms &&
-	       (at_most == 0 ||
-		scene.pool.now_ms + queue->drain_after_ms < scene.pool.reserved_since_ms + at_most);
+	       (at_most == 0 || queue->drain_after_ms < at_most);
 }
 
 static const char *check_ends(const struct share_result *result)

@@ -11,6 +11,7 @@ struct pool_past {
 	time_ms reserved_since; /* 0: there is no reservation */
 	time_ms reserve_again;  /* no reservation before it */
 	int failures;           /* in a row, that took reserve.atMostSeconds */
+	bool coming;            /* workers end for its unit */
 	uint64_t pool;          /* the caller's: of its name */
 	size_t turn;            /* of the first pool: where units of several pools are tried next */
 };

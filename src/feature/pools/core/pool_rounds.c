@@ -41,21 +41,28 @@ static int64_t at_most_ms(const struct pool_table *table)
 	return table->pool->reserve_at_most_seconds * MS_PER_SECOND;
 }
 
+/* Of the present one. The GPUs of a unit that is coming are free in less than twice the time. */
+static int64_t limit_ms(const struct pool_table *table, const struct pool_past *past)
+{
+	return at_most_ms(table) * (past->coming ? 2 : 1);
+}
+
 static void end_reservation(struct pool_past *past, time_ms now)
 {
 	past->reserve_again = now + ((now - past->reserved_since) << past->failures);
 	past->reserved_since = 0;
+	past->coming = false;
 }
 
 static void start_past(const struct rounds *r, size_t pool)
 {
 	struct pool_past *past = &r->pasts[pool];
-	int64_t at_most = at_most_ms(&r->tables->at[pool]);
+	int64_t limit;
 
 	if (r->input->pasts)
 		*past = r->input->pasts[pool];
-	if (past->reserved_since == 0 || at_most <= 0 ||
-	    r->input->now - past->reserved_since < at_most)
+	limit = limit_ms(&r->tables->at[pool], past);
+	if (past->reserved_since == 0 || limit <= 0 || r->input->now - past->reserved_since < limit)
 		return;
 	end_reservation(past, r->input->now);
 	past->failures += past->failures < FAILURES_MAX;
@@ -75,9 +82,10 @@ static void finish_past(const struct rounds *r, size_t pool)
 					    .pool = past->pool };
 	else if (!reserved && past->reserved_since > 0)
 		end_reservation(past, now);
+	past->coming = reserved && table->result.units[table->result.reserved] == SHARE_COMING;
 	table->next = table->result.next_ms;
 	if (reserved && at_most_ms(table) > 0)
-		table->next = int64_min(table->next, past->reserved_since + at_most_ms(table));
+		table->next = int64_min(table->next, past->reserved_since + limit_ms(table, past));
 	if (past->reserve_again > now)
 		table->next = int64_min(table->next, past->reserve_again);
 	if (r->more)
