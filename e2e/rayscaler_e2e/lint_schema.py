@@ -62,7 +62,7 @@ class Table:
         for one in schema.get("x-kubernetes-validations", []):
             if one["rule"].startswith("self in ["):
                 words = "|".join(re.findall("'([^']*)'", one["rule"]))
-        if name == "metadata" or schema.get("x-kubernetes-preserve-unknown-fields"):
+        if (name == "metadata" and "additionalProperties" not in schema) or schema.get("x-kubernetes-preserve-unknown-fields"):
             return (name, "ANY", 0, required, "")
         if schema.get("x-kubernetes-int-or-string"):
             return (name, "SCALAR", 0, required, "")

@@ -116,7 +116,7 @@ static bool reads_json(const char *path)
 	static const char *const rules[] = { "/kuberay-refuses.",        "/pod-refused.",
 					     "/start-command-unquoted.", "/setting-without-effect.",
 					     "/api-version-old.",        "/grace-period-long.",
-					     "/ray-not-started." };
+					     "/ray-not-started.",        "/pod-deadline." };
 
 	for (size_t i = 0; i < SUPPORT_COUNT(rules); i++)
 		if (strstr(path, rules[i]))

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "core/model/label_syntax.h"
 #include "feature/lint/core/lint_subject.h"
 
 #define GUESSED_DIGITS_MAX 12
@@ -330,6 +331,11 @@ static const char *meant(const char *name)
 	return "";
 }
 
+static bool is_with_domain(const char *name)
+{
+	return strchr(name, '/') && label_syntax_key(name);
+}
+
 /* One without a domain must be of Kubernetes. */
 static void name_of_none(struct lint_subject *subject, const struct list *list,
 			 const struct quantity *quantity)
@@ -339,7 +345,7 @@ static void name_of_none(struct lint_subject *subject, const struct list *list,
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strcmp(known[i], quantity->name) == 0)
 			return;
-	if (strchr(quantity->name, '/') || strncmp(quantity->name, "hugepages-", 10) == 0)
+	if (is_with_domain(quantity->name) || strncmp(quantity->name, "hugepages-", 10) == 0)
 		return;
 	lint_report_finding(
 		subject, LINT_RULE_POD_REFUSED, member(subject, list, quantity),

@@ -1,5 +1,6 @@
 /* Versions of Ray and Python that the images of one RayCluster name. `ray start` of a worker compares its own with those
  * of the head and ends when they differ (ray/_private/node.py, check_version_info, Ray 2.60). */
+#include <stdlib.h>
 #include <string.h>
 
 #include "feature/lint/core/lint_subject.h"
@@ -119,4 +120,27 @@ static void check_cluster(struct lint_subject *subject)
 void lint_ray_version_differs(struct lint_subject *subject)
 {
 	(subject->group ? check_group : check_cluster)(subject);
+}
+
+/* VERSIONS.md */
+#define OLDEST_MAJOR 2
+#define OLDEST_MINOR 47
+
+void lint_ray_version_old(struct lint_subject *subject)
+{
+	struct version version = version_of(image_of(subject->pod));
+	char *end;
+	unsigned long major = strtoul(version.ray, &end, 10);
+	unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+
+	if (subject->group || !subject->cluster->enable_in_tree_autoscaling ||
+	    version.ray[0] == '\0' || major > OLDEST_MAJOR ||
+	    (major == OLDEST_MAJOR && minor >= OLDEST_MINOR))
+		return;
+	lint_report_finding(
+		subject, LINT_RULE_RAY_VERSION_OLD,
+		arena_printf(subject->arena, "%s.image", subject->container_path), "",
+		"the image has Ray %s, and autoscaling is supported from 2.47 on: use a later image "
+		"for the head and all groups",
+		version.ray);
 }

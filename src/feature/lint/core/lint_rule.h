@@ -90,6 +90,12 @@
 	N(GRACE_PERIOD_LONG, WARNING, "grace-period-long",                                                                                                                         \
 	  "`terminationGracePeriodSeconds` of half an hour or more: a terminated Pod keeps its Node for so long",                                                                  \
 	  "write some minutes")                                                                                                                                                    \
+	N(POD_DEADLINE, WARNING, "pod-deadline",                                                                                                                                   \
+	  "`activeDeadlineSeconds` of a template ends each Pod after this time, at work or not",                                                                                   \
+	  "remove it")                                                                                                                                                             \
+	X(RAY_VERSION_OLD, WARNING, "ray-version-old", lint_ray_version_old,                                                                                                       \
+	  "the head's image has a Ray before 2.47, with which autoscaling is not supported",                                                                                       \
+	  "use a later image")                                                                                                                                                     \
 	X(TPU_HOSTS_DIFFER, WARNING, "tpu-hosts-differ", lint_tpu_hosts_differ,                                                                                                    \
 	  "`numOfHosts` is not the number of hosts of the TPU topology: Pods of a slice stay Pending, or it is not complete",                                                      \
 	  "write the number of the message")                                                                                                                                       \

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "core/capacity/start_params.h"
 #include "core/model/ray_state.h"
+#include "feature/lint/core/lint_start_option.h"
 #include "feature/lint/core/lint_subject.h"
 
 #define MEMORY_SUGGESTED (INT64_C(8) << 30)
@@ -130,112 +131,12 @@ static void check_resources(struct lint_subject *subject, const char *path)
 		check_custom(subject, &items.at[i], false, path);
 }
 
-/* Whole numbers of other options: ray/_private/parameter.py and the types of ray/scripts/scripts.py, Ray 2.60. */
-static const struct {
-	const char *param;
-	long long least;
-	bool or_zero;
-} ports[] = {
-	{ "min-worker-port", 1024, true },
-	{ "max-worker-port", 1024, true },
-	{ "ray-client-server-port", 1024, false },
-	{ "runtime-env-agent-port", 1024, true },
-	{ "port", 0, true },
-	{ "node-manager-port", 0, true },
-	{ "object-manager-port", 0, true },
-	{ "dashboard-port", 0, true },
-	{ "dashboard-agent-listen-port", 0, true },
-	{ "dashboard-agent-grpc-port", 0, true },
-	{ "metrics-export-port", 0, true },
-};
-
-#define PORT_MOST 65535
 /* OBJECT_STORE_MINIMUM_MEMORY_BYTES */
 #define STORE_LEAST (INT64_C(75) << 20)
 
-static const char *const head_only[] = { "head", "port", "redis-shard-ports", "include-dashboard" };
+static const char *const head_only[] = { "head", "port", "redis-shard-ports", "include-dashboard",
+					 "system-config" };
 #define HEAD_ONLY_COUNT (sizeof(head_only) / sizeof(head_only[0]))
-
-static bool read_port(const char *text, long long least, bool or_zero, long long *ret_port)
-{
-	long long port = 0;
-
-	for (const char *at = text; *at >= '0' && *at <= '9' && port <= PORT_MOST; at++)
-		port = port * 10 + (*at - '0');
-	*ret_port = port;
-	return *text != '\0' && text[strspn(text, "0123456789")] == '\0' && port <= PORT_MOST &&
-	       (port >= least || (or_zero && port == 0));
-}
-
-static void report_option(struct lint_subject *subject, const char *path, const char *param,
-			  const char *why)
-{
-	lint_report_finding(subject, LINT_RULE_RAY_START_PARAM_INVALID,
-			    lint_path_member(subject->arena, path, param), "",
-			    "%s %s; `ray start` ends, and no Pod of %s runs", param, why,
-			    subject->title);
-}
-
-static void check_ports(struct lint_subject *subject, const char *path)
-{
-	const char *first = labels_value(subject->start_params, "min-worker-port");
-	const char *last = labels_value(subject->start_params, "max-worker-port");
-	long long port, most;
-
-	for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
-		const char *text = labels_value(subject->start_params, ports[i].param);
-
-		if (text && !read_port(text, ports[i].least, ports[i].or_zero, &port))
-			report_option(
-				subject, path, ports[i].param,
-				arena_printf(subject->arena, "\"%.40s\" must be %s%lld to %d", text,
-					     ports[i].or_zero && ports[i].least > 0 ? "0 or " : "",
-					     ports[i].least, PORT_MOST));
-	}
-	if (last && !first)
-		report_option(subject, path, "max-worker-port", "needs min-worker-port: add it");
-	else if (last && read_port(first, 0, true, &port) && read_port(last, 0, true, &most) &&
-		 most != 0 && most <= port)
-		report_option(subject, path, "max-worker-port",
-			      "must be above min-worker-port: raise it");
-}
-
-static const struct {
-	const char *param, *words[3];
-} words[] = {
-	{ "log-style", { "auto", "record", "pretty" } },
-	{ "log-color", { "auto", "false", "true" } },
-};
-
-static void check_words(struct lint_subject *subject, const char *path)
-{
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const char *text = labels_value(subject->start_params, words[i].param);
-
-		if (text && !text_is_among(text, words[i].words, 3))
-			report_option(subject, path, words[i].param,
-				      arena_printf(subject->arena,
-						   "must be one of %s, %s and %s, is \"%.40s\"",
-						   words[i].words[0], words[i].words[1],
-						   words[i].words[2], text));
-	}
-}
-
-/* "10002,10003" */
-static bool is_port_list(struct arena *arena, const char *text)
-{
-	long long port;
-
-	for (;; text++) {
-		size_t size = strcspn(text, ",");
-
-		if (!read_port(arena_strndup(arena, text, size), 1024, false, &port))
-			return false;
-		text += size;
-		if (*text == '\0')
-			return true;
-	}
-}
 
 /* `ray start` compares only the size of the object store with the memory of its container (services.py,
  * determine_plasma_store_config). */
@@ -251,11 +152,12 @@ static void check_memory(struct lint_subject *subject, const char *path)
 		return;
 	if (store && !labels_value(subject->start_params, "plasma-directory") &&
 	    start_params_number(store, &amount) && amount > limit->amount)
-		report_option(subject, path, "object-store-memory",
-			      arena_printf(subject->arena,
-					   "%.40s is above the memory limit of the container, "
-					   "%.40s: lower it, or remove it",
-					   store, limit->text));
+		lint_start_option_report(
+			subject, path, "object-store-memory",
+			arena_printf(subject->arena,
+				     "%.40s is above the memory limit of the container, "
+				     "%.40s: lower it, or remove it",
+				     store, limit->text));
 	if (memory && start_params_number(memory, &amount) && amount > limit->amount)
 		lint_report_finding(
 			subject, LINT_RULE_RAY_START_PARAM_INVALID,
@@ -272,29 +174,22 @@ static void check_options(struct lint_subject *subject, const char *path)
 {
 	const char *directory = labels_value(subject->start_params, "temp-dir");
 	const char *store = labels_value(subject->start_params, "object-store-memory");
-	const char *list = labels_value(subject->start_params, "worker-port-list");
 	int64_t bytes;
 
-	check_ports(subject, path);
-	check_words(subject, path);
+	lint_start_options_check(subject, path);
 	check_memory(subject, path);
-	if (list && !is_port_list(subject->arena, list))
-		report_option(subject, path, "worker-port-list",
-			      arena_printf(subject->arena,
-					   "\"%.40s\" must be ports of 1024 to 65535 with commas, "
-					   "as 10002,10003",
-					   list));
 	if (store && (store[strspn(store, "0123456789")] != '\0' ||
 		      !start_params_number(store, &bytes) || bytes < STORE_LEAST * RESOURCE_UNIT))
-		report_option(subject, path, "object-store-memory",
-			      arena_printf(subject->arena,
-					   "\"%.40s\" must be bytes, %lld or more, as 2147483648",
-					   store, (long long)STORE_LEAST));
+		lint_start_option_report(
+			subject, path, "object-store-memory",
+			arena_printf(subject->arena,
+				     "\"%.40s\" must be bytes, %lld or more, as 2147483648", store,
+				     (long long)STORE_LEAST));
 	if (directory && *directory != '/')
-		report_option(subject, path, "temp-dir", "must be an absolute path");
+		lint_start_option_report(subject, path, "temp-dir", "must be an absolute path");
 	for (size_t i = 0; i < (subject->group ? HEAD_ONLY_COUNT : 0); i++)
 		if (labels_value(subject->start_params, head_only[i]))
-			report_option(
+			lint_start_option_report(
 				subject, path, head_only[i],
 				"is of the head alone: write it into headGroupSpec, or remove it");
 	if (subject->group && labels_value(subject->start_params, "address"))
@@ -412,7 +307,7 @@ static void check_option(struct lint_subject *subject, const struct label *param
 	bool misspelt;
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		nearest_offer(&nearest, options[i]);
-	misspelt = nearest.word && nearest.distance <= 1;
+	misspelt = nearest.word && (nearest.distance <= 1 || param->key[0] == '-');
 	if (nearest.word && strcmp(nearest.word, param->key) == 0)
 		return;
 	if (resource)

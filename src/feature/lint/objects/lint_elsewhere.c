@@ -61,7 +61,14 @@ static const char *path_of(const struct search *search, size_t list, struct aren
 	return path;
 }
 
-static const char *find(const struct lint_schema_kind *kind, const char *name, struct arena *arena)
+/* Most fields are meant for Ray's container, and not for one that KubeRay adds. */
+static bool is_of_added(const char *name)
+{
+	return strcmp(name, "autoscalerOptions") == 0 || strcmp(name, "historyServerOptions") == 0;
+}
+
+static const char *find(const struct lint_schema_kind *kind, const char *name, bool of_added,
+			struct arena *arena)
 {
 	struct search search = {
 		.queue = arena_array(arena, lint_schema_list_count, sizeof(size_t)),
@@ -76,7 +83,7 @@ static const char *find(const struct lint_schema_kind *kind, const char *name, s
 		if (has(list, name))
 			return path_of(&search, list, arena);
 		for (const struct lint_schema_field *field = fields_of(list); field->name; field++)
-			if (field->members != 0)
+			if (field->members != 0 && (of_added || !is_of_added(field->name)))
 				push(&search, field->members, list, field->name);
 	}
 	return NULL;
@@ -93,6 +100,14 @@ static const char *place_text(const char *path, struct arena *arena)
 	return arena_printf(arena, "write it into spec%s%s", *path != '\0' ? "." : "", path);
 }
 
+static const char *place_in(const struct lint_schema_kind *kind, const char *name,
+			    struct arena *arena)
+{
+	const char *path = find(kind, name, false, arena);
+
+	return path ? path : find(kind, name, true, arena);
+}
+
 static const char *of_definitions(const char *name, const char *kind, struct arena *arena)
 {
 	const struct lint_schema_kind *own = lint_schema_kinds;
@@ -102,11 +117,11 @@ static const char *of_definitions(const char *name, const char *kind, struct are
 		return NULL;
 	while (own->kind && strcmp(own->kind, kind) != 0)
 		own++;
-	path = own->kind ? find(own, name, arena) : NULL;
+	path = own->kind ? place_in(own, name, arena) : NULL;
 	if (path)
 		return place_text(path, arena);
 	for (const struct lint_schema_kind *other = lint_schema_kinds; other->kind; other++) {
-		path = find(other, name, arena);
+		path = place_in(other, name, arena);
 		if (path)
 			return arena_printf(arena, "%s of a %s", place_text(path, arena),
 					    other->kind);

@@ -13,6 +13,7 @@
 #define LABEL_BYTES_MAX 63
 #define SUBDOMAIN_BYTES_MAX 253
 #define PORT_NAME_BYTES_MAX 15
+#define WHOLE_DIGITS_MAX 9 /* of 32 bits */
 #define LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 enum test {
@@ -27,7 +28,9 @@ enum test {
 	IS_DOTLESS,  /* a path without ".." */
 	IS_SEARCH,   /* a domain for searches of DNS */
 	IS_SYSCTL,
-	IS_HEADER,   /* of HTTP */
+	IS_HEADER, /* of HTTP */
+	IS_FINALIZER,
+	IS_WHOLE,    /* a number as text */
 	IS_ABSOLUTE, /* a path */
 	IS_RELATIVE, /* such a path without "/" at its beginning */
 	HAS_KEYS,    /* an object with such names */
@@ -48,6 +51,7 @@ enum test {
 	HAS_AMOUNTS,  /* in limits and requests no others than `words` and huge pages */
 	HAS_NO,       /* the member `words` */
 	HAS_BESIDE,   /* the first member of `words` needs the second */
+	HAS_WORD,     /* as the first member of `words` one of the others */
 	HAS_FEW, /* the list that is the first of `words` has at most as many elements as the second says */
 };
 
@@ -78,6 +82,14 @@ static const struct form {
 	{ "imagePullSecrets|configMapRef|secretRef|configMapKeyRef|secretKeyRef", "name",
 	  IS_SUBDOMAIN, "" },
 	{ "", "volumes", HAS_MOST, "" },
+	{ "", "configMapRef|secretRef|configMapKeyRef|secretKeyRef|nodePublishSecretRef",
+	  HAS_MEMBER, "name" },
+	{ "csi", "driver", IS_SUBDOMAIN, "" },
+	{ "", "cephfs|rbd", HAS_ELEMENTS, "monitors" },
+	{ "labelSelector|namespaceSelector", "matchExpressions", HAS_WORD,
+	  "operator|In|NotIn|Exists|DoesNotExist" },
+	{ "metadata", "finalizers", IS_FINALIZER, "" },
+	{ "annotations", "controller.kubernetes.io/pod-deletion-cost", IS_WHOLE, "" },
 	{ "volumes", "configMap", HAS_MEMBER, "name" },
 	{ "volumes", "secret", HAS_MEMBER, "secretName" },
 	{ "configMap", "name", IS_SUBDOMAIN, "" },
@@ -345,6 +357,20 @@ static bool is_entry(const char *text)
 	return strspn(text, LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ._") == strlen(text);
 }
 
+static bool is_finalizer(const char *text)
+{
+	return (strchr(text, '/') && label_syntax_key(text)) ||
+	       is_among(text, "kubernetes|orphan|foregroundDeletion");
+}
+
+static bool is_whole(const char *text)
+{
+	const char *digits = *text == '-' ? text + 1 : text;
+
+	return *digits != '\0' && strlen(digits) <= WHOLE_DIGITS_MAX &&
+	       digits[strspn(digits, "0123456789")] == '\0';
+}
+
 /* Before the file is applied, as by envsubst. */
 static bool is_filled_in(const char *text)
 {
@@ -378,6 +404,10 @@ static bool is_form(const char *text, enum test test)
 		return is_sysctl(text);
 	case IS_HEADER:
 		return is_header(text);
+	case IS_FINALIZER:
+		return is_finalizer(text);
+	case IS_WHOLE:
+		return is_whole(text);
 	case IS_ABSOLUTE:
 		return *text == '/';
 	default:
@@ -402,6 +432,8 @@ static void check_text(const struct check *check, const struct json_at *at, cons
 		[IS_SEARCH] = "a domain of lower-case letters, digits and \"-\"",
 		[IS_SYSCTL] = "a name like net.core.somaxconn",
 		[IS_HEADER] = "letters, digits and \"-\"",
+		[IS_FINALIZER] = "a name like example.com/cleanup",
+		[IS_WHOLE] = "a whole number",
 		[IS_ABSOLUTE] = "an absolute path",
 	};
 	const char *text = cJSON_GetStringValue(at->json);
@@ -610,6 +642,15 @@ static void check_beside(const struct check *check, const struct json_at *at, co
 				    other.name, found.name));
 }
 
+static void check_member_word(const struct check *check, const struct json_at *at,
+			      const char *words)
+{
+	struct json_at member = json_member(at, word_of(words, 0, at->reader->arena));
+
+	if (json_is_given(&member))
+		check_word(check, &member, member.name, words + strlen(member.name) + 1);
+}
+
 static void check_few(const struct check *check, const struct json_at *at, const char *words)
 {
 	struct arena *arena = at->reader->arena;
@@ -715,6 +756,8 @@ static void check_object(const struct check *check, const struct json_at *at, co
 		check_no(check, at, name, form->words);
 	else if (form->test == HAS_BESIDE)
 		check_beside(check, at, form->words);
+	else if (form->test == HAS_WORD)
+		check_member_word(check, at, form->words);
 	else if (form->test == HAS_FEW)
 		check_few(check, at, form->words);
 	else

@@ -214,6 +214,8 @@ static bool holds(const struct check *check, const struct lint_row *row, struct 
 		return *text != '\0' && !is_timeout(text);
 	case IS_NO_LABEL:
 		return *text != '\0' && !is_label(text);
+	case IS_NO_ROOTED:
+		return *text != '\0' && !strchr("/$", *text);
 	case IS_NO_ZONE:
 		return cJSON_IsString(at->json) && *text != '\0' && !is_zone(text);
 	}

@@ -69,6 +69,7 @@ enum lint_test {
 	IS_NO_ZONE,    /* no name of a time zone */
 	IS_NO_TIMEOUT, /* neither a positive number of seconds nor a duration of Go */
 	IS_NO_LABEL,   /* no DNS label */
+	IS_NO_ROOTED,  /* a path that is not absolute */
 };
 
 struct lint_row {

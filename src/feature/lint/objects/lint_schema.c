@@ -9,6 +9,8 @@
 #include "feature/lint/objects/lint_shape.h"
 
 #define FOUND_MAX 20 /* findings of one object */
+#define TEXT_BYTES_MAX 200
+#define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./"
 
 struct check {
 	const char *kind;
@@ -47,6 +49,26 @@ static bool is_reported(const struct check *check, const char *path)
 	return check->findings->list.count >= check->most;
 }
 
+/* The one text whose name ends with this one, as secretName with "name"; NULL: none, or several. */
+static const char *longer_name(const char *name, const struct lint_schema_field *fields)
+{
+	size_t size = strlen(name);
+	const char *found = NULL;
+
+	for (; fields->name && size > 2; fields++) {
+		size_t longer = strlen(fields->name);
+
+		if (fields->type != SCHEMA_TEXT || longer <= size ||
+		    nearest_distance(fields->name + longer - size, name) > 0 ||
+		    fields->name[longer - size] < 'A' || fields->name[longer - size] > 'Z')
+			continue;
+		if (found)
+			return NULL;
+		found = fields->name;
+	}
+	return found;
+}
+
 static void report_unknown(const struct check *check, const struct json_at *at,
 			   const struct lint_schema_field *fields)
 {
@@ -54,12 +76,15 @@ static void report_unknown(const struct check *check, const struct json_at *at,
 	const char *place = NULL;
 	struct nearest nearest = nearest_start(at->name);
 	char hint[NEAREST_HINT_SIZE];
+	const char *longer = longer_name(at->name, fields);
 
 	if (is_reported(check, json_path(at)))
 		return;
 	for (; fields->name; fields++)
 		nearest_offer(&nearest, fields->name);
-	if (!nearest.word || nearest.distance > 1)
+	if (longer)
+		place = arena_printf(arena, "write %s", longer);
+	else if (!nearest.word || nearest.distance > 1)
 		place = lint_misplaced(at->name, check->kind, arena);
 	lint_add(arena, check->findings, LINT_RULE_UNKNOWN_FIELD, json_path(at),
 		 arena_printf(arena,
@@ -117,6 +142,18 @@ static void check_words(const struct check *check, const struct json_at *at, con
 static void check_object(const struct check *check, const struct json_at *object,
 			 const struct lint_schema_field *fields);
 
+/* A text for an object, which is most likely its required member: "seccompProfile:\n  type: RuntimeDefault". */
+static const char *lines_of(const struct json_at *at, const char *text,
+			    const struct lint_schema_field *fields, const char *otherwise)
+{
+	while (fields->name && !(fields->required && fields->type == SCHEMA_TEXT))
+		fields++;
+	if (*text == '\0' || !fields->name || !at->name || strlen(text) > TEXT_BYTES_MAX ||
+	    text[strspn(text, PLAIN)] != '\0')
+		return otherwise;
+	return arena_printf(at->reader->arena, "%s:\n  %s: %s", at->name, fields->name, text);
+}
+
 static void check_value(const struct check *check, const struct json_at *at,
 			const struct lint_schema_field *field)
 {
@@ -132,12 +169,21 @@ static void check_value(const struct check *check, const struct json_at *at,
 		[SCHEMA_OBJECT_OF_ANY] = FIELD_KIND_OBJECT,
 	};
 
+	const char *text = json_is_given(at) && json_type(at) == JSON_STRING ?
+				   arena_strdup(at->reader->arena, json_text_value(at)) :
+				   "";
+	size_t count;
+
 	if (!json_is_given(at) || check->findings->list.count >= check->most)
 		return;
 	if (field->members == check->cluster || field->type == SCHEMA_SCALAR ||
 	    field->type == SCHEMA_ANY || field->type == SCHEMA_LIST_OF_ANY)
 		return;
+	count = check->findings->list.count;
 	lint_shape_value(at, kinds[field->type], check->kind, check->findings);
+	if (field->type == SCHEMA_OBJECT && check->findings->list.count > count)
+		check->findings->list.at[count].fix = lines_of(at, text, list_of(field->members),
+							       check->findings->list.at[count].fix);
 	check_words(check, at, field->words);
 	if (field->type == SCHEMA_OBJECT && json_type(at) == JSON_OBJECT)
 		check_object(check, at, list_of(field->members));
@@ -149,14 +195,30 @@ static void check_value(const struct check *check, const struct json_at *at,
 	}
 }
 
+/* A required text, but for the values of headers and sysctls, and names with rules of their own. */
+static bool is_empty(const struct json_at *at, const struct lint_schema_field *field)
+{
+	return field->type == SCHEMA_TEXT && json_is_given(at) && json_type(at) == JSON_STRING &&
+	       *json_text_value(at) == '\0' && strcmp(field->name, "value") != 0 &&
+	       strcmp(field->name, "groupName") != 0;
+}
+
 static void check_required(const struct check *check, const struct json_at *object,
 			   const struct lint_schema_field *field)
 {
 	struct json_at member = json_member(object, field->name);
 	struct arena *arena = object->reader->arena;
 
-	if (json_is_given(&member) || is_reported(check, json_path(object)) ||
-	    is_reported(check, json_path(&member)))
+	if (is_reported(check, json_path(&member)))
+		return;
+	if (is_empty(&member, field)) {
+		lint_add(arena, check->findings, LINT_RULE_FIELD_INVALID, json_path(&member),
+			 arena_printf(arena, "%s is empty; the API server refuses it: write it",
+				      field->name),
+			 "");
+		return;
+	}
+	if (json_is_given(&member) || is_reported(check, json_path(object)))
 		return;
 	lint_add(arena, check->findings, LINT_RULE_FIELD_INVALID, json_path(object),
 		 arena_printf(arena, "%s is required; the API server refuses the object: add it",

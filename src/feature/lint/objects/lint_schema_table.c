@@ -935,7 +935,7 @@ const struct lint_schema_field lint_schema_fields[] = {
 	{ "entrypointResources", "", 0, SCHEMA_TEXT, false },
 	{ "jobId", "", 0, SCHEMA_TEXT, false },
 	{ "managedBy", "ray.io/kuberay-operator|kueue.x-k8s.io/multikueue", 0, SCHEMA_TEXT, false },
-	{ "metadata", "", 0, SCHEMA_ANY, false },
+	{ "metadata", "", 0, SCHEMA_MAP, false },
 	{ "preRunningDeadlineSeconds", "", 0, SCHEMA_INTEGER, false },
 	{ "rayClusterSpec", "", 134, SCHEMA_OBJECT, false },
 	{ "runtimeEnvYAML", "", 0, SCHEMA_TEXT, false },

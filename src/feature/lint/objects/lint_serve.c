@@ -2,6 +2,7 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -41,6 +42,29 @@ static const struct part {
 	  "py_modules|py_executable|java_jars|working_dir|conda|pip|uv|container|excludes|env_vars|"
 	  "_ray_release|_ray_commit|_inject_current_ray|config|worker_process_setup_hook|_nsight|nsight|"
 	  "_rocprof_sys|image_uri" },
+};
+
+/* Values that the models of Ray 2.60 refuse (ray/serve/schema.py, ray/serve/config.py). */
+static const struct value {
+	const char *part, *names; /* of the members */
+	enum { ABOVE_ZERO, AT_LEAST_ZERO, ONE_OF } test;
+	const char *words;
+} values[] = {
+	{ "", "proxy_location", ONE_OF, "EveryNode|HeadOnly|Disabled" },
+	{ "deployments", "num_replicas", ABOVE_ZERO, "auto" },
+	{ "deployments",
+	  "max_ongoing_requests|health_check_period_s|health_check_timeout_s|max_replicas_per_node",
+	  ABOVE_ZERO, "" },
+	{ "deployments", "graceful_shutdown_wait_loop_s|graceful_shutdown_timeout_s", AT_LEAST_ZERO,
+	  "" },
+	{ "ray_actor_options", "num_cpus|num_gpus|memory", AT_LEAST_ZERO, "" },
+	{ "autoscaling_config",
+	  "max_replicas|target_ongoing_requests|metrics_interval_s|look_back_period_s|smoothing_factor|"
+	  "upscale_smoothing_factor|downscale_smoothing_factor|upscaling_factor|downscaling_factor",
+	  ABOVE_ZERO, "" },
+	{ "autoscaling_config",
+	  "min_replicas|initial_replicas|downscale_delay_s|downscale_to_zero_delay_s|upscale_delay_s",
+	  AT_LEAST_ZERO, "" },
 };
 
 struct check {
@@ -143,6 +167,128 @@ static void check_uri(const struct check *check, const char *where, const struct
 		       "it must be a URI such as https://HOST/FILE.zip, not a path of your machine");
 }
 
+/* "a, b or c" of "a|b|c". */
+static const char *choice_of(const char *words, struct arena *arena)
+{
+	const char *all = arena_strndup(arena, words, strcspn(words, "|"));
+
+	for (words += strlen(all); *words == '|'; words += 1 + strcspn(words + 1, "|"))
+		all = arena_printf(arena, "%s%s%.*s", all, strchr(words + 1, '|') ? ", " : " or ",
+				   (int)strcspn(words + 1, "|"), words + 1);
+	return all;
+}
+
+/* Numbers may be in quotes. */
+static bool is_number(const struct cJSON *json, double *ret_number)
+{
+	const char *text = cJSON_GetStringValue(json);
+	char *end = NULL;
+
+	*ret_number = text ? strtod(text, &end) : json->valuedouble;
+	return text ? *text != '\0' && *end == '\0' : cJSON_IsNumber(json);
+}
+
+static const char *problem_of(const struct value *value, const struct cJSON *json,
+			      struct arena *arena)
+{
+	const char *text = cJSON_GetStringValue(json);
+	double number;
+
+	if (cJSON_IsNull(json) || (text && (strpbrk(text, "${") || is_among(text, value->words))))
+		return NULL;
+	if (value->test == ONE_OF)
+		return arena_printf(arena, "must be one of %s", choice_of(value->words, arena));
+	if (!is_number(json, &number))
+		return arena_printf(arena, "must be a %snumber%s%s",
+				    strcmp(json->string, "num_replicas") == 0 ? "whole " : "",
+				    *value->words != '\0' ? " or " : "", value->words);
+	if (value->test == ABOVE_ZERO && number <= 0)
+		return "must be above 0: raise it, or remove it";
+	return number < 0 ? "must be at least 0: raise it, or remove it" : NULL;
+}
+
+static void check_values(const struct check *check, const char *where, const struct cJSON *object,
+			 const struct part *part)
+{
+	const struct cJSON *one;
+
+	cJSON_ArrayForEach(one, object)
+	{
+		for (size_t i = 0; one->string && i < sizeof(values) / sizeof(values[0]); i++) {
+			const char *problem =
+				strcmp(values[i].part, part->name) == 0 &&
+						is_among(one->string, values[i].names) ?
+					problem_of(&values[i], one, check->arena) :
+					NULL;
+
+			if (problem)
+				refuse(check, *where != '\0' ? where : "the config",
+				       arena_printf(check->arena, "%s %s", one->string, problem));
+		}
+	}
+}
+
+/* Members of which Ray takes one: ray/runtime_env/runtime_env.py. */
+static void check_packages(const struct check *check, const char *where, const struct cJSON *object)
+{
+	static const char *const managers[] = { "pip", "uv", "conda" };
+	static const char *const lists[] = { "py_modules", "excludes" };
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof(managers) / sizeof(managers[0]); i++) {
+		const struct cJSON *one = cJSON_GetObjectItemCaseSensitive(object, managers[i]);
+
+		if (!one || cJSON_IsNull(one))
+			continue;
+		if (first)
+			refuse(check, lint_path_member(check->arena, where, managers[i]),
+			       arena_printf(check->arena,
+					    "%s and %s exclude each other: remove one of them",
+					    first, managers[i]));
+		first = managers[i];
+	}
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		const struct cJSON *list = cJSON_GetObjectItemCaseSensitive(object, lists[i]);
+
+		if (list && !cJSON_IsArray(list) && !cJSON_IsNull(list))
+			refuse(check, lint_path_member(check->arena, where, lists[i]),
+			       arena_printf(check->arena,
+					    "it must be a list: write %s: [\"%.80s\"]", lists[i],
+					    text_of(object, lists[i])));
+	}
+}
+
+/* Ray takes an archive of another machine only by its name: ray/_common/runtime_env_package.py. */
+static void check_archive(const struct check *check, const char *where, const struct cJSON *value)
+{
+	static const char *const endings[] = {
+		".zip", ".jar", ".whl", ".tar.gz", ".tgz", ".tar.xz"
+	};
+	const char *text = cJSON_GetStringValue(value), *end = text ? strchr(text, '?') : NULL;
+	size_t size = text ? (end ? (size_t)(end - text) : strlen(text)) : 0;
+
+	if (!text || !strstr(text, "://") || strncmp(text, "file://", 7) == 0 ||
+	    strpbrk(text, "${"))
+		return;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t length = strlen(endings[i]);
+
+		if (size > length && strncmp(text + size - length, endings[i], length) == 0)
+			return;
+	}
+	refuse(check, where,
+	       "it must name an archive such as https://HOST/FILE.zip; of GitHub: "
+	       "https://github.com/USER/REPOSITORY/archive/refs/heads/BRANCH.zip");
+}
+
+static void check_location(const struct check *check, const char *where, const struct cJSON *value,
+			   bool remote)
+{
+	if (remote)
+		check_uri(check, where, value);
+	check_archive(check, where, value);
+}
+
 static void check_environment(const struct check *check, const char *where,
 			      const struct cJSON *object, bool remote)
 {
@@ -159,27 +305,27 @@ static void check_environment(const struct check *check, const char *where,
 						one->string ? one->string : ""),
 			       "the value of a variable must be a string: put it into quotes");
 	}
-	if (!remote)
+	check_packages(check, where, object);
+	check_location(check, lint_path_member(check->arena, where, "working_dir"),
+		       cJSON_GetObjectItemCaseSensitive(object, "working_dir"), remote);
+	if (!cJSON_IsArray(modules))
 		return;
-	check_uri(check, lint_path_member(check->arena, where, "working_dir"),
-		  cJSON_GetObjectItemCaseSensitive(object, "working_dir"));
 	cJSON_ArrayForEach(one, modules)
 	{
-		check_uri(check, lint_path_member(check->arena, where, "py_modules"), one);
+		check_location(check, lint_path_member(check->arena, where, "py_modules"), one,
+			       remote);
 	}
 }
 
 static void check_deployment(const struct check *check, const char *where,
 			     const struct cJSON *object)
 {
-	const struct cJSON *replicas = cJSON_GetObjectItemCaseSensitive(object, "num_replicas");
-
+	if (*text_of(object, "name") == '\0')
+		refuse(check, where, "name is required: add that of the deployment");
 	if (number_of(object, "num_replicas") &&
 	    cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(object, "autoscaling_config")))
 		refuse(check, where,
 		       "num_replicas and autoscaling_config exclude each other: remove one of them");
-	if (cJSON_IsString(replicas) && strcmp(replicas->valuestring, "auto") != 0)
-		refuse(check, where, "num_replicas must be a whole number or auto");
 }
 
 static void check_replicas(const struct check *check, const char *where, const struct cJSON *object)
@@ -282,6 +428,7 @@ static void check_object(const struct check *check, const char *where, const str
 {
 	const struct cJSON *member;
 
+	check_values(check, where, object, part);
 	if (strcmp(part->name, "deployments") == 0)
 		check_deployment(check, where, object);
 	else if (strcmp(part->name, "autoscaling_config") == 0)

@@ -216,14 +216,53 @@ static void check_container(const struct check *check, struct lint_found list, s
 	check_references(check, one, "resources claims", "resourceClaims", claims);
 }
 
+/* "sleep infinity", as words of a list or within one. */
+static bool is_endless(const struct check *check, struct lint_found container, const char *name)
+{
+	struct lint_found list = lint_found_follow(container, name, check->arena);
+	struct lint_found one = lint_found_element(list, 0, check->arena);
+	bool sleeps = false;
+
+	for (size_t i = 0; one.json && i < TWICE_MAX;
+	     one = lint_found_element(list, ++i, check->arena)) {
+		const char *text = lint_found_text(one, check->arena);
+
+		if (strstr(text, "sleep infinity") || strstr(text, "tail -f") ||
+		    (sleeps && strcmp(text, "infinity") == 0))
+			return true;
+		sleeps = sleeps || strcmp(text, "sleep") == 0;
+	}
+	return false;
+}
+
+/* An init container ends before others start, but for one with restartPolicy Always. */
+static void check_init(const struct check *check, struct lint_found one)
+{
+	const char *name = name_of(check, one);
+
+	if (strcmp(lint_found_member_text(one, "restartPolicy", check->arena), "Always") == 0 ||
+	    (!is_endless(check, one, "command") && !is_endless(check, one, "args")))
+		return;
+	lint_add(check->arena, check->findings, LINT_RULE_RAY_NOT_STARTED, one.path,
+		 arena_printf(
+			 check->arena,
+			 "init container %.63s does not end, so Ray never starts: remove it, or "
+			 "write restartPolicy: Always for one that runs beside Ray",
+			 name),
+		 "restartPolicy: Always");
+}
+
 static void check_containers(const struct check *check, const char *name)
 {
 	struct lint_found list = lint_found_follow(check->spec, name, check->arena);
 
 	if (!cJSON_IsArray(list.json))
 		return;
-	for (size_t i = 0; i < (size_t)cJSON_GetArraySize(list.json); i++)
+	for (size_t i = 0; i < (size_t)cJSON_GetArraySize(list.json); i++) {
 		check_container(check, list, i);
+		if (strcmp(name, "initContainers") == 0)
+			check_init(check, lint_found_element(list, i, check->arena));
+	}
 }
 
 /* ---- the start command ---- */

@@ -5,12 +5,16 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/list.h"
+#include "base/text.h"
 #include "codec/text/quantity.h"
 #include "core/model/device.h"
 #include "core/model/resources.h"
 #include "feature/lint/objects/lint_row.h"
+#include "feature/lint/objects/lint_volume.h"
 
 #define ELEMENTS_MAX 1000 /* that each one is compared with */
+#define HUGE_PAGES "hugepages-"
 #define ANNOTATIONS_BYTES_MAX ((size_t)256 << 10)
 
 struct check {
@@ -55,7 +59,6 @@ static const struct keys pod_keys[] = {
 
 static const struct keys container_keys[] = {
 	{ "ports", "containerPort", "protocol", "TCP" },
-	{ "ports", "hostPort", "protocol", "TCP" },
 	{ "resizePolicy", "resourceName", "", "" },
 	{ "resources claims", "name", "request", "" },
 	{ "volumeDevices", "devicePath", "", "" },
@@ -131,7 +134,7 @@ static void check_amount(const struct check *check, struct lint_found resources,
 {
 	struct lint_found limits = follow(check, resources, "limits");
 	struct lint_found requests = follow(check, resources, "requests");
-	bool huge = strncmp(name, "hugepages-", 10) == 0;
+	bool huge = strncmp(name, HUGE_PAGES, strlen(HUGE_PAGES)) == 0;
 	const char *path, *limit_text;
 	int64_t request, limit;
 
@@ -155,6 +158,62 @@ static void check_amount(const struct check *check, struct lint_found resources,
 				    "write the same amount",
 				    name, text_of(check, requests, name), huge ? "and" : "above",
 				    limit_text));
+}
+
+#define PAGE_SIZE_HINT "write hugepages-2Mi or hugepages-1Gi"
+
+/* Pages of Linux have a power of two as their size. */
+static const char *page_problem(const struct check *check, const char *name, int64_t amount)
+{
+	const char *size = name + strlen(HUGE_PAGES), *problem;
+	int64_t page, bytes;
+
+	if (quantity_parse(size, &page, &problem) || page <= 0 || page % RESOURCE_UNIT != 0)
+		return arena_printf(
+			check->arena,
+			"%.80s is not the name of huge pages, and the API server refuses each Pod: " PAGE_SIZE_HINT,
+			name);
+	bytes = page / RESOURCE_UNIT;
+	if ((bytes & (bytes - 1)) != 0)
+		return arena_printf(check->arena,
+				    "no Node has pages of %.32s, so no Pod starts: " PAGE_SIZE_HINT,
+				    size);
+	return amount % page == 0 ?
+		       NULL :
+		       arena_printf(
+			       check->arena,
+			       "%.80s is not a multiple of %.32s, and the API server refuses each Pod: raise it",
+			       name, size);
+}
+
+static void check_pages(const struct check *check, struct lint_found container)
+{
+	struct lint_found resources = follow(check, container, "resources");
+	struct lint_found limits = follow(check, resources, "limits");
+	bool is_alone = !is_given(check, limits, "cpu") && !is_given(check, limits, "memory") &&
+			!is_given(check, resources, "requests cpu") &&
+			!is_given(check, resources, "requests memory");
+	const struct cJSON *one;
+	int64_t amount;
+	size_t i = 0;
+
+	cJSON_ArrayForEach(one, limits.json)
+	{
+		const char *name = one->string, *problem, *path;
+
+		if (!name || i++ >= ELEMENTS_MAX ||
+		    strncmp(name, HUGE_PAGES, strlen(HUGE_PAGES)) != 0 ||
+		    !read_amount(limits, name, check->arena, &amount))
+			continue;
+		path = lint_path_member(check->arena, limits.path, name);
+		problem = page_problem(check, name, amount);
+		if (problem)
+			lint_add(check->arena, check->findings, LINT_RULE_POD_REFUSED, path,
+				 problem, "");
+		else if (is_alone)
+			refuse(check, path, "memory: 1Gi",
+			       "huge pages need cpu or memory of the same container: add one");
+	}
 }
 
 static void check_amounts(const struct check *check, struct lint_found container, bool all)
@@ -294,6 +353,47 @@ static void check_whole(const struct check *check, struct lint_found container)
 	}
 }
 
+static bool has_port(const struct check *check, struct lint_found container, const char *name)
+{
+	/* Of Ray's container, by KubeRay. */
+	static const char *const own[] = { "metrics", "client",    "gcs",   "gcs-server",
+					   "redis",   "dashboard", "serve", "dashboard-agent" };
+	struct lint_found list = follow(check, container, "ports");
+	struct lint_found one = lint_found_element(list, 0, check->arena);
+
+	for (size_t i = 0; one.json && i < ELEMENTS_MAX;
+	     one = lint_found_element(list, ++i, check->arena))
+		if (strcmp(text_of(check, one, "name"), name) == 0)
+			return true;
+	return text_is_among(name, own, sizeof(own) / sizeof(own[0]));
+}
+
+/* The kubelet looks the name up in the container. */
+static void check_probes(const struct check *check, struct lint_found container)
+{
+	static const char *const places[] = {
+		"livenessProbe httpGet port",     "livenessProbe tcpSocket port",
+		"readinessProbe httpGet port",    "readinessProbe tcpSocket port",
+		"startupProbe httpGet port",      "startupProbe tcpSocket port",
+		"lifecycle preStop httpGet port", "lifecycle postStart httpGet port"
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct lint_found port = follow(check, container, places[i]);
+		const char *name = cJSON_GetStringValue(port.json);
+
+		if (name && *name != '\0' && name[strspn(name, "0123456789")] != '\0' &&
+		    !strpbrk(name, "${") && !has_port(check, container, name))
+			lint_add(check->arena, check->findings, LINT_RULE_POD_REFUSED, port.path,
+				 arena_printf(check->arena,
+					      "no port of the container has the name %.63s, so "
+					      "the kubelet reaches nothing and the check fails: "
+					      "add it to ports, or write a number",
+					      name),
+				 "");
+	}
+}
+
 static void check_container(const struct check *check, struct lint_found one, const char *own,
 			    bool init)
 {
@@ -307,7 +407,9 @@ static void check_container(const struct check *check, struct lint_found one, co
 		check_keys(check, one, &container_keys[i]);
 	/* Those of others are rules on the decoded Pod. */
 	check_amounts(check, one, init);
+	check_pages(check, one);
 	check_mounts(check, one);
+	check_probes(check, one);
 	check_privileges(check, one);
 	check_whole(check, one);
 }
@@ -337,6 +439,52 @@ static void check_tolerations(const struct check *check, struct lint_found spec)
 			refuse(check, one.path, "operator: Exists",
 			       "a toleration without key tolerates every taint, with operator Exists: "
 			       "add it, or the key");
+}
+
+/* "TCP 10.0.0.1 80" of a port that the container takes of its Node; NULL: none. */
+static const char *host_port(const struct check *check, struct lint_found port, bool of_host)
+{
+	const char *number = text_of(check, port, "hostPort");
+	const char *protocol = text_of(check, port, "protocol");
+
+	if (*number == '\0' || strcmp(number, "0") == 0)
+		number = of_host ? text_of(check, port, "containerPort") : "";
+	return *number == '\0' ?
+		       NULL :
+		       arena_printf(check->arena, "%s %s %s", *protocol != '\0' ? protocol : "TCP",
+				    text_of(check, port, "hostIP"), number);
+}
+
+/* Of the Pod: its containers have one Node. */
+static void check_host_ports(const struct check *check, struct lint_found spec)
+{
+	bool of_host = is_true(check, spec, "hostNetwork");
+	struct lint_found list = follow(check, spec, "containers");
+	struct lint_found container = lint_found_element(list, 0, check->arena);
+	VEC(const char *) taken = { NULL, 0, 0 };
+
+	for (size_t c = 0; container.json && c < ELEMENTS_MAX;
+	     container = lint_found_element(list, ++c, check->arena)) {
+		struct lint_found ports = follow(check, container, "ports");
+		struct lint_found port = lint_found_element(ports, 0, check->arena);
+
+		for (size_t i = 0; port.json && taken.count < ELEMENTS_MAX;
+		     port = lint_found_element(ports, ++i, check->arena)) {
+			const char *own = host_port(check, port, of_host);
+			size_t other = 0;
+
+			while (own && other < taken.count && strcmp(taken.at[other], own) != 0)
+				other++;
+			if (own && other < taken.count)
+				refuse(check, port.path, "",
+				       arena_printf(check->arena,
+						    "two ports of the Pod have hostPort %s: "
+						    "write another one, or remove it",
+						    strrchr(own, ' ') + 1));
+			else if (own)
+				VEC_PUSH(check->arena, &taken, own);
+		}
+	}
 }
 
 /* Gt and Lt compare with one number, Exists with none. */
@@ -469,6 +617,14 @@ static const struct lint_row template_rows[] = {
 	{ 0, 0, ALL, "template spec resources claims 0", IS_GIVEN, "",
 	  "resources of a whole Pod have no claims: write them into resources of the container" EACH,
 	  "" },
+	{ 0, 0, ALL, "template spec priorityClassName= ? template spec preemptionPolicy", IS,
+	  "Never",
+	  "preemptionPolicy is that of the PriorityClass: remove it, or add priorityClassName" EACH,
+	  "priorityClassName: NAME" },
+	{ 0, 0, ALL, "template spec containers * workingDir", IS_NO_ROOTED, "",
+	  "workingDir must be an absolute path: the container does not start", "" },
+	{ 0, 0, ALL, "template spec initContainers * workingDir", IS_NO_ROOTED, "",
+	  "workingDir must be an absolute path: the container does not start", "" },
 	{ 0, 0, ALL, "template spec priority", IS_NOT, "0",
 	  "priority is written by the API server: remove it, or write priorityClassName" EACH,
 	  "priorityClassName: NAME" },
@@ -507,6 +663,8 @@ void lint_together_check(struct lint_found template, const char *own, struct are
 	check_annotations(&check, template);
 	check_members(&check, spec);
 	check_tolerations(&check, spec);
+	check_host_ports(&check, spec);
+	lint_volume_check(spec, arena, findings);
 	walk_expressions(&check, follow(&check, spec, "affinity"));
 	for (size_t i = 0; i < sizeof(pod_keys) / sizeof(pod_keys[0]); i++)
 		check_keys(&check, spec, &pod_keys[i]);

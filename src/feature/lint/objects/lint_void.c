@@ -20,6 +20,10 @@ static const struct lint_row cluster_voids[] = {
 	  "before Kubernetes 1.35 containers have no restartPolicy, and the API server refuses or "
 	  "drops it: remove it, or write it into spec of the Pod",
 	  "" },
+	{ 0, 0, ALL, "template spec tolerations * operator", IS, "Gt|Lt",
+	  "operators Gt and Lt need the feature gate TaintTolerationComparisonOperators of Kubernetes "
+	  "1.35, and without it the API server refuses each Pod: write Equal or Exists",
+	  "operator: Exists" },
 	{ 0, 0, OBJECT, "metadata annotations ray.io/ft-enabled", IS_NOT,
 	  "true|True|TRUE|false|False|FALSE", "ray.io/ft-enabled counts as false: write \"true\"",
 	  "ray.io/ft-enabled: \"true\"" },
@@ -83,6 +87,14 @@ static const struct lint_row grace_rows[] = {
 	  "a Pod that is terminated keeps its CPUs and GPUs for up to this time, as `ray start` "
 	  "may not end on the signal: write at most some minutes",
 	  "terminationGracePeriodSeconds: 120" },
+};
+
+/* A worker at work, too. */
+static const struct lint_row deadline_rows[] = {
+	{ 0, 0, ALL, "template spec activeDeadlineSeconds", IS_POSITIVE, "",
+	  "the kubelet ends each Pod after this time, whatever runs in it: remove it, or write "
+	  "activeDeadlineSeconds of a RayJob",
+	  "" },
 };
 
 #define STARTS_RAY                                                                                        \
@@ -176,6 +188,7 @@ void lint_void_cluster(const char *kind, const struct cJSON *cluster, struct are
 		ROWS(LINT_RULE_SETTING_WITHOUT_EFFECT, cluster_voids),
 		ROWS(LINT_RULE_FIELD_INVALID, field_rows),
 		ROWS(LINT_RULE_GRACE_PERIOD_LONG, grace_rows),
+		ROWS(LINT_RULE_POD_DEADLINE, deadline_rows),
 		ROWS(LINT_RULE_RAY_NOT_STARTED, start_rows),
 	};
 
