@@ -1,6 +1,5 @@
 /* Versions of Ray and Python that the images of one RayCluster name. `ray start` of a worker compares its own with those
  * of the head and ends when they differ (ray/_private/node.py, check_version_info, Ray 2.60). */
-#include <stdlib.h>
 #include <string.h>
 
 #include "feature/lint/core/lint_subject.h"
@@ -125,13 +124,24 @@ void lint_ray_version_differs(struct lint_subject *subject)
 /* VERSIONS.md */
 #define OLDEST_MAJOR 2
 #define OLDEST_MINOR 47
+#define NUMBER_MOST 1000000
+
+/* Of "2.60.0", one by one. */
+static int64_t next_number(const char **at)
+{
+	int64_t number = 0;
+
+	for (; **at >= '0' && **at <= '9' && number < NUMBER_MOST; (*at)++)
+		number = number * 10 + (**at - '0');
+	*at += **at == '.';
+	return number;
+}
 
 void lint_ray_version_old(struct lint_subject *subject)
 {
 	struct version version = version_of(image_of(subject->pod));
-	char *end;
-	unsigned long major = strtoul(version.ray, &end, 10);
-	unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+	const char *at = version.ray;
+	int64_t major = next_number(&at), minor = next_number(&at);
 
 	if (subject->group || !subject->cluster->enable_in_tree_autoscaling ||
 	    version.ray[0] == '\0' || major > OLDEST_MAJOR ||

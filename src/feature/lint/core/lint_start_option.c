@@ -1,7 +1,8 @@
 #include "feature/lint/core/lint_start_option.h"
 
 #include <string.h>
-#include <strings.h>
+
+#include "base/nearest.h"
 
 void lint_start_option_report(struct lint_subject *subject, const char *path, const char *param,
 			      const char *why)
@@ -247,13 +248,13 @@ static const struct {
 };
 
 /* Among "a, b and c", whatever the case of its letters is. */
-static bool is_among(const char *text, const char *list)
+static bool is_among(const char *text, const char *list, struct arena *arena)
 {
-	size_t size = strlen(text);
-
-	for (; *list != '\0'; list += strcspn(list, ", "), list += strspn(list, ", "))
-		if (strcspn(list, ", ") == size && strncasecmp(list, text, size) == 0)
+	for (size_t size; *list != '\0'; list += size, list += strspn(list, ", ")) {
+		size = strcspn(list, ", ");
+		if (nearest_distance(text, arena_strndup(arena, list, size)) == 0)
 			return true;
+	}
 	return false;
 }
 
@@ -262,7 +263,8 @@ static void check_words(struct lint_subject *subject, const char *path)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		const char *text = labels_value(subject->start_params, words[i].param);
 
-		if (text && !is_among(text, words[i].words) && !is_among(text, words[i].others))
+		if (text && !is_among(text, words[i].words, subject->arena) &&
+		    !is_among(text, words[i].others, subject->arena))
 			lint_start_option_report(subject, path, words[i].param,
 						 arena_printf(subject->arena,
 							      "must be one of %s, is \"%.40s\"",
@@ -271,7 +273,7 @@ static void check_words(struct lint_subject *subject, const char *path)
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		const char *text = labels_value(subject->start_params, flags[i]);
 
-		if (text && !is_among(text, "true, false"))
+		if (text && !is_among(text, "true, false", subject->arena))
 			lint_start_option_report(
 				subject, path, flags[i],
 				arena_printf(subject->arena,
