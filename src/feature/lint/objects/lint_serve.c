@@ -214,16 +214,17 @@ static void check_values(const struct check *check, const char *where, const str
 
 	cJSON_ArrayForEach(one, object)
 	{
-		for (size_t i = 0; one->string && i < sizeof(values) / sizeof(values[0]); i++) {
-			const char *problem =
-				strcmp(values[i].part, part->name) == 0 &&
-						is_among(one->string, values[i].names) ?
-					problem_of(&values[i], one, check->arena) :
-					NULL;
+		const char *name = one->string ? one->string : "";
+
+		for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+			const char *problem = strcmp(values[i].part, part->name) == 0 &&
+							      is_among(name, values[i].names) ?
+						      problem_of(&values[i], one, check->arena) :
+						      NULL;
 
 			if (problem)
 				refuse(check, *where != '\0' ? where : "the config",
-				       arena_printf(check->arena, "%s %s", one->string, problem));
+				       arena_printf(check->arena, "%s %s", name, problem));
 		}
 	}
 }

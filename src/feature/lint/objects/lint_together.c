@@ -160,7 +160,7 @@ static void check_amount(const struct check *check, struct lint_found resources,
 				    limit_text));
 }
 
-#define PAGE_SIZE_HINT "write hugepages-2Mi or hugepages-1Gi"
+#define SIZES_OF_LINUX "write hugepages-2Mi or hugepages-1Gi"
 
 /* Pages of Linux have a power of two as their size. */
 static const char *page_problem(const struct check *check, const char *name, int64_t amount)
@@ -171,12 +171,12 @@ static const char *page_problem(const struct check *check, const char *name, int
 	if (quantity_parse(size, &page, &problem) || page <= 0 || page % RESOURCE_UNIT != 0)
 		return arena_printf(
 			check->arena,
-			"%.80s is not the name of huge pages, and the API server refuses each Pod: " PAGE_SIZE_HINT,
+			"%.80s is not the name of huge pages, and the API server refuses each Pod: " SIZES_OF_LINUX,
 			name);
 	bytes = page / RESOURCE_UNIT;
 	if ((bytes & (bytes - 1)) != 0)
 		return arena_printf(check->arena,
-				    "no Node has pages of %.32s, so no Pod starts: " PAGE_SIZE_HINT,
+				    "no Node has pages of %.32s, so no Pod starts: " SIZES_OF_LINUX,
 				    size);
 	return amount % page == 0 ?
 		       NULL :
