@@ -110,6 +110,7 @@ def test_sidecar_with_exactly_kuberays_role(scenario, api_server, namespace):
     with one.program() as program:
         program.actors(1, num_gpus=1)
         assert program.ready("actors") == one.workers()
+        wait_until(lambda: "gpu-group" in (program.call("shape") or {"groups": ()})["groups"], 20, "the shape for Ray's libraries")
         # Ray finds the metrics, also after it forgot where they are.
         address = wait_until(lambda: program.call("key", name=METRICS_KEY), 20, "the address of the metrics")
         running = f'rayscaler_gpus_running{{namespace="{namespace}",raycluster="side",group="gpu-group"}}'
