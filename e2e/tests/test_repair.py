@@ -174,6 +174,30 @@ def test_a_false_sign_on_all_used_nodes_drains_one(shared, controller, api_serve
         program.end()
 
 
+@pytest.mark.test_all
+def test_a_gang_of_four_hosts_moves_whole(shared, controller, api_server, gpu_nodes):
+    """One of its Nodes is sick: all four replacements are in Ray before it drains a host, and then it drains all four."""
+    gpu_nodes.make(8)
+    one = shared([rm.gpu_group(numOfHosts=4, maxReplicas=2)], idle_seconds=300)
+    api_server.let_read_nodes(one.namespace)
+    controller(one.namespace, "--repair-after-seconds", "1", "--repair-deadline-seconds", "15", "--repair-deletes")
+    with one.program() as program:
+        program.call("group", name="gang", strategy="STRICT_SPREAD", bundles=[{"GPU": 1}] * 4)
+        old = set(one.wait_joined(4))
+        wait_until(lambda: not one.witness.fresh()["pending"], 20, "nothing to be pending")
+        for pod in old:
+            one.recorder.excuse(pod)
+        since = one.recorder.mark()
+        gpu_nodes.change(one.worker_pods()[0]["spec"]["nodeName"], taints=[TAINT])
+        wait_until(lambda: program.call("draining"), 120, "Ray to know", 0.05)
+        assert len(joined(one)) == 8 and not one.recorder.of("workersToDelete", since)
+        deadlines = wait_until(lambda: len(program.call("draining")) == 4 and program.call("draining").values(), 20, "all hosts", 0.05)
+        wait_until(lambda: one.recorder.of("workersToDelete", since), 60, "the end of the old ones", 0.05)
+        assert time.time() > max(deadlines)
+        wait_until(lambda: len(one.workers()) == 4 and not old & set(one.workers()), 60, "the replacement alone")
+        program.end()
+
+
 # Two minutes; an actor that moves: the tests above, Serve that scales: test_serve.py.
 @pytest.mark.test_all
 def test_serve_moves_without_a_failed_request(scenario, controller, api_server, gpu_nodes):

@@ -130,6 +130,26 @@ static void check_item(const struct cJSON *tree, const struct cJSON *plan, const
 		laws_break(verdict, "repair", "Pod %s is stopped before its deadline", name);
 }
 
+/* The next decision empties the same Nodes. */
+static void check_again(const struct cJSON *tree, const struct cJSON *plan,
+			struct laws_verdict *verdict)
+{
+	struct cJSON *next = cJSON_Duplicate(tree, true), *again;
+	AUTO(memory_free_string) char *text = NULL;
+
+	set(next, "memory", cJSON_Duplicate(TREE_AT(plan, "memory"), true));
+	text = laws_case_plan(next, false, verdict);
+	again = text ? cJSON_Parse(text) : NULL;
+	check_limit(tree, again, verdict);
+	TREE_EACH(node, TREE_AT(plan, "repair", "nodes"))
+		if (tree_is(node, "state", "Begun") &&
+		    !tree_is(repaired_node(again, tree_text(node, "node")), "state", "Begun"))
+			laws_break(verdict, "repair", "Node %s is emptied no longer",
+				   tree_text(node, "node"));
+	cJSON_Delete(again);
+	cJSON_Delete(next);
+}
+
 bool laws_repair_check(const struct cJSON *snapshot, uint64_t seed, struct laws_verdict *verdict)
 {
 	AUTO(memory_free_string) char *text = NULL;
@@ -149,6 +169,8 @@ bool laws_repair_check(const struct cJSON *snapshot, uint64_t seed, struct laws_
 	TREE_EACH(group, TREE_AT(plan, "groups"))
 		TREE_EACH(item, TREE_AT(group, "toTerminate"))
 			check_item(tree, plan, item, verdict);
+	if (!verdict->law)
+		check_again(tree, plan, verdict);
 	TREE_EACH(node, TREE_AT(plan, "repair", "nodes"))
 		acts = acts || tree_is(node, "state", "Begun");
 	cJSON_Delete(plan);

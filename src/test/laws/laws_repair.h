@@ -1,5 +1,6 @@
 /* The law "repair": of Nodes that are to be repaired at most repair-max-unavailable are emptied at once, and work on
- * such a Node is stopped only with repair-deletes, when the deadline that Ray has got has passed. */
+ * such a Node is stopped only with repair-deletes, when the deadline that Ray has got has passed. The next
+ * decision empties the same Nodes. */
 #ifndef TEST_LAWS_REPAIR_H
 #define TEST_LAWS_REPAIR_H
 

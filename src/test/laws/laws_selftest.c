@@ -163,6 +163,17 @@ static void fault_stopped_work(struct cJSON *plan)
 				cJSON_SetValuestring(TREE_AT(item, "action"), "stop");
 }
 
+/* Memory has the other Nodes as those that are emptied. */
+static void fault_other_nodes(struct cJSON *plan)
+{
+	TREE_EACH(mark, TREE_AT(plan, "memory", "repairs")) {
+		bool begun = tree_integer(mark, "count", 0) > 0;
+
+		cJSON_DeleteItemFromObjectCaseSensitive((struct cJSON *)mark, "count");
+		cJSON_AddNumberToObject((struct cJSON *)mark, "count", !begun);
+	}
+}
+
 /* A worker in use ends as an unused one. */
 static void fault_used(struct cJSON *plan)
 {
@@ -272,16 +283,17 @@ static const struct fault {
 	void (*plant)(struct cJSON *plan);
 	int pods; /* limit of the shrunk snapshot */
 } FAULTS[] = {
-	{ "bounds", fault_target, 1 },         { "safety", fault_busy, 1 },
-	{ "counts", fault_lost, 1 },           { "places", fault_overfull, 1 },
-	{ "gangs", fault_torn_gang, 1 },       { "second", fault_restless, 1 },
-	{ "keeps", fault_drained, 5 },         { "pools", fault_ungranted, 1 },
-	{ "pools", fault_forgotten_ask, 1 },   { "gangs", fault_torn_gang_of_pool, 1 },
-	{ "safety", fault_stopped, 1 },        { "repair", fault_all_nodes, 2 },
-	{ "repair", fault_stopped_work, 1 },   { "unused", fault_used, 1 },
-	{ "unused", fault_started_again, 1 },  { "unused", fault_ahead, 1 },
-	{ "queues", fault_lost_place, 1 },     { "halves", fault_half_stays, 3 },
-	{ "ending", fault_replaced_twice, 2 }, { "drains", fault_drained_twice, 2 },
+	{ "bounds", fault_target, 1 },        { "safety", fault_busy, 1 },
+	{ "counts", fault_lost, 1 },          { "places", fault_overfull, 1 },
+	{ "gangs", fault_torn_gang, 1 },      { "second", fault_restless, 1 },
+	{ "keeps", fault_drained, 5 },        { "pools", fault_ungranted, 1 },
+	{ "pools", fault_forgotten_ask, 1 },  { "gangs", fault_torn_gang_of_pool, 1 },
+	{ "safety", fault_stopped, 1 },       { "repair", fault_all_nodes, 2 },
+	{ "repair", fault_stopped_work, 1 },  { "unused", fault_used, 1 },
+	{ "repair", fault_other_nodes, 2 },   { "unused", fault_started_again, 1 },
+	{ "unused", fault_ahead, 1 },         { "queues", fault_lost_place, 1 },
+	{ "halves", fault_half_stays, 3 },    { "ending", fault_replaced_twice, 2 },
+	{ "drains", fault_drained_twice, 2 },
 };
 
 #define FAULT_COUNT ((int)(sizeof(FAULTS) / sizeof(FAULTS[0])))
