@@ -113,50 +113,17 @@ static int compare_asks(const void *left, const void *right)
 	return strcmp(a->node, b->node);
 }
 
-static bool is_counted(const struct grant *grant, int64_t count_ms, int64_t now_ms)
+/* Those for which no RayCluster asks any longer. */
+static void give_back(struct repair_grants *grants)
 {
-	return now_ms - grant->since_ms < count_ms;
-}
-
-/* Those that are not granted; notes the others. */
-static size_t collect(const struct repair_grants *grants, const struct repair_asks *const *all,
-		      size_t count, int64_t count_ms, int64_t now_ms,
-		      const struct repair_node **waiting, struct map *counts)
-{
-	size_t found = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		for (size_t k = 0; k < all[i]->count; k++) {
-			struct grant *grant = map_get(&grants->granted, all[i]->at[k].node);
-
-			if (!grant) {
-				waiting[found++] = &all[i]->at[k];
-				continue;
-			}
-			grant->asked = true;
-			if (is_counted(grant, count_ms, now_ms))
-				repair_counts_add(counts, &all[i]->at[k]);
-		}
-	}
-	return found;
-}
-
-/* Returns how many of the rest count. */
-static int64_t give_back(struct repair_grants *grants, int64_t count_ms, int64_t now_ms)
-{
-	int64_t counted = 0;
-
 	for (size_t i = grants->granted.count; i > 0; i--) {
 		struct grant *grant = grants->granted.entries[i - 1].value;
 
-		if (!grant->asked) {
+		if (!grant->asked)
 			map_drop(&grants->granted, grant->node, NULL);
-			continue;
-		}
-		grant->asked = false;
-		counted += is_counted(grant, count_ms, now_ms);
+		else
+			grant->asked = false;
 	}
-	return counted;
 }
 
 size_t repair_grants_renew(struct repair_grants *grants, const struct repair_asks *const *all,
@@ -169,32 +136,39 @@ size_t repair_grants_renew(struct repair_grants *grants, const struct repair_ask
 		settings->repair_deadline_seconds * MS_PER_SECOND + REPAIR_GRANT_EXTRA_MS;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct map counts = MAP_IN(&scratch);
-	size_t total = 0, found, granted = 0;
-	const struct repair_node **waiting;
-	int64_t counted;
+	VEC(const struct repair_node *) waiting = { .at = NULL };
+	size_t before;
+	int64_t counted = 0;
 
 	for (size_t i = 0; i < count; i++)
-		total += all[i]->count;
-	waiting = arena_array(&scratch, total, sizeof(struct repair_node *));
-	found = collect(grants, all, count, count_ms, now_ms, waiting, &counts);
-	counted = give_back(grants, count_ms, now_ms);
-	sort_stable(waiting, found, sizeof(struct repair_node *), compare_asks);
-	for (size_t i = 0; i < found && counted < limit; i++) {
-		struct grant *grant;
+		ARRAY_EACH(const struct repair_node, ask, all[i]->at, all[i]->count) {
+			struct grant *grant = map_get(&grants->granted, ask->node);
 
-		bool others = map_get(&grants->granted, waiting[i]->node) != NULL;
+			if (!grant) {
+				VEC_PUSH(&scratch, &waiting, ask);
+				continue;
+			}
+			if (now_ms - grant->since_ms < count_ms) {
+				repair_counts_add(&counts, ask);
+				counted += !grant->asked;
+			}
+			grant->asked = true;
+		}
+	give_back(grants);
+	before = grants->granted.count;
+	sort_stable(waiting.at, waiting.count, sizeof(*waiting.at), compare_asks);
+	for (size_t i = 0; i < waiting.count && counted < limit; i++) {
+		const struct repair_node *ask = waiting.at[i];
+		bool is_granted = repair_grants_has(grants, ask->node); /* to another RayCluster */
 
-		if (!others && !repair_counts_allow(&counts, waiting[i]))
+		if (!is_granted && !repair_counts_allow(&counts, ask))
 			continue;
-		repair_counts_add(&counts, waiting[i]);
-		if (others) /* for another RayCluster */
-			continue;
-		grant = map_make(&grants->granted, waiting[i]->node, sizeof(*grant));
-		grant->since_ms = now_ms;
-		counted++;
-		granted++;
+		repair_counts_add(&counts, ask);
+		counted += !is_granted;
+		((struct grant *)map_make(&grants->granted, ask->node, sizeof(struct grant)))
+			->since_ms = now_ms;
 	}
-	return granted;
+	return grants->granted.count - before;
 }
 
 bool repair_grants_has(const struct repair_grants *grants, const char *node)

@@ -54,7 +54,7 @@ bool repair_reads_condition(const struct settings *settings, const struct condit
 	       acts_by_settings(settings, condition);
 }
 
-bool repair_reads_taint(const struct settings *settings, const struct taint *taint)
+static bool reads_taint(const struct settings *settings, const struct taint *taint)
 {
 	static const char *const keys[] = {
 #define X(key, source) key,
@@ -127,7 +127,7 @@ bool repair_signal_of(const struct settings *settings, const struct node *node, 
 	struct repair_signal first = { .name = NULL };
 
 	ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count)
-		if (repair_reads_taint(settings, taint))
+		if (reads_taint(settings, taint))
 			offer(&first, &(struct repair_signal){ REPAIR_BY_TAINT, taint->key, "",
 							       taint->added, true, after_ms });
 	ARRAY_EACH(const struct condition, condition, node->conditions, node->condition_count)
@@ -161,7 +161,7 @@ struct repair_signal repair_signal_of_device(const struct settings *settings,
 		.detail = arena_printf(arena, "taint %s%s%s", taint->key,
 				       taint->value[0] != '\0' ? "=" : "", taint->value),
 		.since = taint->added,
-		.acts = has_effect && repair_reads_taint(settings, taint),
+		.acts = has_effect && reads_taint(settings, taint),
 		.after_ms = settings->repair_after_seconds * MS_PER_SECOND,
 	};
 }

@@ -33,8 +33,7 @@ bool drain_request_is_complete(const struct drain_request *request);
 /* "taint nvidia.com/gpu-xid-error", "condition SysLogsXIDError (Xid 79)", "cordoned". */
 const char *repair_signal_text(const struct repair_signal *signal, struct arena *arena);
 
-/* The parts of a Node with signals, besides spec.unschedulable. */
-bool repair_reads_taint(const struct settings *settings, const struct taint *taint);
+/* Whether it is a sign. */
 bool repair_reads_condition(const struct settings *settings, const struct condition *condition);
 
 #endif

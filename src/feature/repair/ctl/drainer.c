@@ -32,7 +32,9 @@ struct repaired {
 	struct repair_asks asks;
 	bool has_nodes; /* with a sign */
 	bool has_spec;  /* spec.repair */
-	int64_t nodes[REPAIR_STATE_COUNT], workers[REPAIR_STATE_COUNT];
+	struct {
+		int64_t nodes, workers;
+	} of_state[REPAIR_STATE_COUNT];
 };
 
 /* ---- the limit of the fleet ---- */
@@ -253,18 +255,11 @@ static bool reads_node_sign(const void *self, const struct node *node,
 {
 	const struct drainer *drainer = self;
 	const struct settings *settings = &drainer->of.control->options->settings;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct repair_signal signal;
 
-	if (condition)
-		return repair_reads_condition(settings, condition);
-	if (node->unschedulable)
-		return true;
-	for (size_t i = 0; i < node->taint_count; i++)
-		if (repair_reads_taint(settings, &node->taints[i]))
-			return true;
-	for (size_t i = 0; i < node->condition_count; i++)
-		if (repair_reads_condition(settings, &node->conditions[i]))
-			return true;
-	return false;
+	return condition ? repair_reads_condition(settings, condition) :
+			   repair_signal_of(settings, node, &scratch, &signal);
 }
 
 static void decided(void *self, const struct pass_decision *decision)
@@ -279,12 +274,11 @@ static void decided(void *self, const struct pass_decision *decision)
 	repaired->has_nodes = repair != NULL;
 	repaired->has_spec = decision->snapshot->autoscaler &&
 			     decision->snapshot->autoscaler->repair;
-	memset(repaired->nodes, 0, sizeof(repaired->nodes));
-	memset(repaired->workers, 0, sizeof(repaired->workers));
+	memset(repaired->of_state, 0, sizeof(repaired->of_state));
 	if (repair)
 		VEC_EACH(const struct repair_node, node, &repair->nodes) {
-			repaired->nodes[node->state]++;
-			repaired->workers[node->state] += node->workers;
+			repaired->of_state[node->state].nodes++;
+			repaired->of_state[node->state].workers += node->workers;
 		}
 	repair_asks_set(&repaired->asks, repair);
 	if (repaired->asks.count >
@@ -305,7 +299,8 @@ static void write_counts(const struct drainer *drainer, const struct metrics_clu
 					       repair_state_name((enum repair_state)i) };
 
 		metrics_text_integer(family, labels,
-				     workers ? repaired->workers[i] : repaired->nodes[i]);
+				     workers ? repaired->of_state[i].workers :
+					       repaired->of_state[i].nodes);
 	}
 }
 
