@@ -398,12 +398,29 @@ static void read_drains(struct pass *pass)
 					     drains_read, request);
 }
 
+/* The next drain would give a node a second deadline: Ray drains it, and since when is not remembered. */
+static bool is_second_drain(const struct pass *pass, const struct act_drains *drains)
+{
+	VEC_EACH(const struct act_drain, drain, &drains->list) {
+		const struct ray_node *node = ARRAY_FIND(
+			pass->ray_state->nodes, pass->ray_state->node_count, id, drain->node_id);
+
+		if (node && node->status == RAY_NODE_DRAINING)
+			return true;
+	}
+	return false;
+}
+
 static bool ask_drains(struct pass *pass, const struct plan *plan)
 {
 	size_t limit = (size_t)pass->config.control->options->max_drains;
 	struct act_drains drains;
 
 	act_drains(plan, limit, &pass->arena, &drains);
+	if (!pass->drains_read && is_second_drain(pass, &drains)) {
+		read_drains(pass);
+		return true;
+	}
 	pass->drained = true;
 	if (drains.list.count == 0)
 		return false;

@@ -290,29 +290,63 @@ static void sick_node(void)
 	drains_asked = 0;
 }
 
-static void test_the_deadline_of_ray_is_kept(void **state)
+/* The list of Ray has a deadline for the worker. */
+static void list_deadline(void)
 {
-	Ray__DrainingNode of = RAY__DRAINING_NODE__INIT, *list[] = { &of };
-	char wanted[100];
+	static Ray__DrainingNode of, *list[] = { &of };
 
-	(void)state;
-	sick_node();
+	of = (Ray__DrainingNode)RAY__DRAINING_NODE__INIT;
 	draining = (Ray__GetDrainingNodesReply)RAY__GET_DRAINING_NODES_REPLY__INIT;
 	of.node_id = ray_nodes[1].node_id;
 	of.draining_deadline_timestamp_ms = loop_wall(script.loop) + 300 * MS_PER_SECOND;
 	draining.draining_nodes = list;
 	draining.n_draining_nodes = 1;
-	run_pass(NULL);
+}
+
+/* In whole seconds, none of which is before it. */
+static void assert_deadline_is_kept(void)
+{
+	int64_t deadline_ms = draining.draining_nodes[0]->draining_deadline_timestamp_ms;
+	char wanted[100];
+
 	assert_int_equal(ray.drains, 0);
 	assert_int_equal(drains_asked, 1);
 	(void)snprintf(wanted, sizeof(wanted), "\"count\": %lld",
-		       (long long)(of.draining_deadline_timestamp_ms / MS_PER_SECOND));
+		       (long long)((deadline_ms + MS_PER_SECOND - 1) / MS_PER_SECOND));
 	assert_non_null(strstr(seen.memory, "notified"));
 	assert_non_null(strstr(seen.memory, wanted));
+}
+
+static void test_the_deadline_of_ray_is_kept(void **state)
+{
+	(void)state;
+	sick_node();
+	list_deadline();
+	run_pass(NULL);
+	assert_deadline_is_kept();
 	/* It is remembered from here on. */
 	pass_again();
 	assert_int_equal(ray.drains, 0);
 	assert_int_equal(drains_asked, 1);
+}
+
+/* Killed just after Ray had accepted the drain: the first reply has the node as running yet. */
+static void test_the_deadline_of_ray_is_kept_when_it_reports_late(void **state)
+{
+	const struct node *node;
+
+	(void)state;
+	sick_node();
+	node = seen.node;
+	seen.node = NULL;
+	ray_nodes[1].status = RAY__NODE_STATUS__RUNNING;
+	list_deadline();
+	run_pass(NULL);
+	assert_int_equal(drains_asked, 0);
+	seen.node = node;
+	ray_nodes[1].status = RAY__NODE_STATUS__DRAINING;
+	pass_again();
+	assert_deadline_is_kept();
 }
 
 /* Also when nothing is to be drained: a pool may have asked for it. */
@@ -513,6 +547,7 @@ int main(void)
 		TEST(test_another_session_in_the_same_head_terminates_nothing),
 		TEST(test_one_reply_that_leaves_a_worker_out_costs_nothing),
 		TEST(test_the_deadline_of_ray_is_kept),
+		TEST(test_the_deadline_of_ray_is_kept_when_it_reports_late),
 		TEST(test_deadlines_are_read_once_after_a_start),
 		TEST(test_without_the_list_of_ray_the_drain_is_sent_again),
 		TEST(test_a_dead_raylet_in_a_pod_that_runs),
