@@ -80,6 +80,7 @@ MUTANTS = [
     Mutant(WORK, "return work->pool->units[work->reserved].amount -", "return 0 *", ROUNDS, "FAILED"),
     Mutant(WORK, ".amount - share_unlent(owner);", ".amount;", LAWS, "law 4"),
     Mutant(RELEASE, "return need->reserved && worker->since_ms > work->pool->reserved_since_ms &&", "return need->reserved &&", LAWS, "law 2"),
+    Mutant(WORK, "share_compare(share_here(account), share_here(owner)) >= 0);", "true);", "core_share_test", "FAILED"),
     Mutant(WORK, "(most == 0 || notice < most);", "true;", LAWS, "law 2"),
     Mutant(POOL_ROUNDS, "(past->coming ? 2 : 1)", "1", LOCKS, "FAILED"),
     Mutant(FILL, "!work->lends && fits_soon(", "fits_soon(", "core_share_test", "FAILED"),
@@ -108,7 +109,7 @@ MUTANTS = [
     Mutant(ASKS, '\tFIELD_INTEGER(struct pool_ask_part, replicas, "replicas"),\n', "", "ctl_pools_test", "FAILED"),
     Mutant(POOLS, ".small = !source->large ||", ".small = true ||", "ctl_pools_test", "FAILED"),
     # ---- the caller in random worlds
-    Mutant(WORK, "account->queue->priority > owner->queue->priority ||", "false ||", WORLDS, "law 7"),
+    Mutant(WORK, "account->queue->priority <= owner->queue->priority &&", "true &&", WORLDS, "law 7"),
     Mutant(SHARE, "ret_key->by[1] = worker->needed + (worker->needed && !worker->requested);", "ret_key->by[1] = !worker->needed + (worker->needed && !worker->requested);", WORLDS, "law 9"),
     Mutant(FILL, "share_waits_long(work->pool, unit));", "share_waits_long(work->pool, unit) && false);", WORLDS, "law 6"),
     Mutant(SHARE, "int64_max(demand, account->unlent_part)", "demand", WORLDS, "law 8"),

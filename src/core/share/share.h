@@ -10,9 +10,10 @@
  *   2. Borrowing: of the queues that still wait the highest priority, then the lowest share
  *      first. The share is the usage beyond the guarantee, divided by the weight; of a queue in
  *      several pools the largest one (dominant share), scaled to the pool's capacity.
- *   3. Lending: in the same order, work of other queues uses what is reserved, if drain_after_ms
- *      is less than reserve_at_most_ms. Nothing is released for it. Not if the reserved unit needs
- *      other pools too: work would end in this one, and it may not have the others.
+ *   3. Lending: in the same order, work of queues from which the reservation is kept uses it, if
+ *      drain_after_ms is less than reserve_at_most_ms. Nothing is released for it. Not if the
+ *      reserved unit needs other pools too: work would end in this one, and it may not have the
+ *      others.
  * Ties: the unit that waits longest, then the queue's name. Within a queue: priority of the unit,
  * units for which work waits before requested ones, waiting time, name of the cluster, order in the
  * input. A requested unit is in step 1 only if no such work of its queue waits for step 2. A unit in
@@ -47,7 +48,7 @@
  * those of requests end first. A cluster that wins in this call loses nothing in it to a borrower,
  * or two gangs would exchange their halves. Busy workers are drained only of queues that allow it,
  * after all idle ones, lowest priority first, and only for a unit within its guarantee; those whose
- * work has begun since the reservation also for it, if their queue may use what is reserved.
+ * work has begun since the reservation also for it, while their queue may use what is reserved.
  *
  * Why it differs from others (versions of 2026; sources: the projects' documents and the issues
  * named).

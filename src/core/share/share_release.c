@@ -51,7 +51,8 @@ static bool may_lose_any(const struct need *need, const struct share_account *lo
 	return share_compare(share_dominant(need->account, 0), share_dominant(loser, 0)) < 0;
 }
 
-/* It has what is reserved for the unit, or as much: its work has begun since, and its queue gives it back. */
+/* It has what is reserved for the unit, or as much: its work has begun since, its queue gives it back, and has no
+ * smaller share. */
 static bool is_lent(const struct share_work *work, const struct need *need,
 		    const struct share_account *loser, const struct share_worker *worker)
 {

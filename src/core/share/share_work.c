@@ -24,29 +24,35 @@ void share_charge(struct share_work *work, struct share_account *account, int64_
 	work->kept += share_kept(account);
 }
 
+/* The reservation is kept from it. */
+static bool is_after_reserved(const struct share_work *work, const struct share_account *account)
+{
+	const struct share_account *owner =
+		share_account_of(work, work->pool->units[work->reserved].cluster);
+
+	return owner != account && owner->claim == 0 &&
+	       account->queue->priority <= owner->queue->priority &&
+	       (account->queue->priority < owner->queue->priority ||
+		share_compare(share_here(account), share_here(owner)) >= 0);
+}
+
 bool share_may_use_reserved(const struct share_work *work, const struct share_account *account)
 {
-	const struct share_unit *unit = &work->pool->units[work->reserved];
 	int64_t notice = account->queue->drain_after_ms, most = work->pool->reserve_at_most_ms;
 
-	return !unit->unlent && account != share_account_of(work, unit->cluster) && notice >= 0 &&
-	       (most == 0 || notice < most);
+	return !work->pool->units[work->reserved].unlent && is_after_reserved(work, account) &&
+	       notice >= 0 && (most == 0 || notice < most);
 }
 
 /* Without what is kept for its queue anyway, in `kept`: a claim, or a part of the guarantee that it will use. */
 int64_t share_reserved_from(const struct share_work *work, const struct share_account *account)
 {
-	const struct share_account *owner;
+	const struct share_unit *unit;
 
-	if (work->reserved == SHARE_NONE || work->lends)
+	if (work->reserved == SHARE_NONE || work->lends || !is_after_reserved(work, account))
 		return 0;
-	owner = share_account_of(work, work->pool->units[work->reserved].cluster);
-	if (owner == account || owner->claim > 0 ||
-	    account->queue->priority > owner->queue->priority ||
-	    (account->queue->priority == owner->queue->priority &&
-	     share_compare(share_here(account), share_here(owner)) < 0))
-		return 0;
-	return work->pool->units[work->reserved].amount - share_unlent(owner);
+	unit = &work->pool->units[work->reserved];
+	return unit->amount - share_unlent(share_account_of(work, unit->cluster));
 }
 
 int64_t share_room(const struct share_work *work, const struct share_account *account,

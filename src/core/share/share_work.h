@@ -95,7 +95,7 @@ int64_t share_kept(const struct share_account *account);
 /* Adds to the usage and to the claim of an account. */
 void share_charge(struct share_work *work, struct share_account *account, int64_t usage,
 		  int64_t claim);
-/* Another queue than that of the reservation, whose workers can be given back sooner than the longest one takes. */
+/* The reservation is kept from it, and its workers can be given back sooner than the longest one takes. */
 bool share_may_use_reserved(const struct share_work *work, const struct share_account *account);
 /* The amount that the reservation keeps from it. */
 int64_t share_reserved_from(const struct share_work *work, const struct share_account *account);

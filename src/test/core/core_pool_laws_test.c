@@ -466,7 +466,8 @@ static const char *check_reservation(void)
 			return "8: a reservation for a single replica";
 		if (table->asks.at[reserved]->requested)
 			return "8: a reservation for a request";
-		if (world.now - world.last->pasts[p].reserved_since >= 600 * SECOND)
+		if (world.now - world.last->pasts[p].reserved_since >=
+		    (world.last->input->pasts[p].coming ? 1200 : 600) * SECOND)
 			return "8: a reservation without an end";
 	}
 	return NULL;

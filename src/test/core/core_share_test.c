@@ -484,6 +484,15 @@ static void what_is_lent_comes_back_when_the_gang_then_fits(void **state)
 	assert_int_equal(scene_ends(&scene, SHARE_DRAIN), 0);
 	scene_done(&scene);
 	start_lending(400 * SECOND, 0, 8);
+	scene.pool.capacity += 9 * GPU;
+	for (int i = 0; i < 9; i++) /* the queue of the gang has the larger share */
+		VEC_PUSH(&scene.arena, &scene.workers,
+			 ((struct share_worker){ .amount = GPU, .since_ms = SCENE_NOW }));
+	scene_share(&scene);
+	assert_int_equal(scene.result->reserved, 0);
+	assert_int_equal(scene_ends(&scene, SHARE_DRAIN), 0);
+	scene_done(&scene);
+	start_lending(400 * SECOND, 0, 8);
 	scene.workers.at[3].state = SHARE_IDLE;
 	scene.workers.at[3].needed = true; /* by a request, on what was lent */
 	scene.workers.at[4].state = SHARE_IDLE;

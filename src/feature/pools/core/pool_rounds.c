@@ -41,7 +41,8 @@ static int64_t at_most_ms(const struct pool_table *table)
 	return table->pool->reserve_at_most_seconds * MS_PER_SECOND;
 }
 
-/* Of the present one. The GPUs of a unit that is coming are free in less than twice the time. */
+/* Of the present one. The GPUs of a unit that is coming are free in less than twice the time; if it comes no more
+ * later than that, the reservation ends with the next allocation. */
 static int64_t limit_ms(const struct pool_table *table, const struct pool_past *past)
 {
 	return at_most_ms(table) * (past->coming ? 2 : 1);
@@ -85,7 +86,9 @@ static void finish_past(const struct rounds *r, size_t pool)
 	past->coming = reserved && table->result.units[table->result.reserved] == SHARE_COMING;
 	table->next = table->result.next_ms;
 	if (reserved && at_most_ms(table) > 0)
-		table->next = int64_min(table->next, past->reserved_since + limit_ms(table, past));
+		table->next =
+			int64_min(table->next,
+				  int64_max(past->reserved_since + limit_ms(table, past), now + 1));
 	if (past->reserve_again > now)
 		table->next = int64_min(table->next, past->reserve_again);
 	if (r->more)
