@@ -77,8 +77,8 @@ MUTANTS = [
     Mutant(SHARE, "ret_key->by[0] = index != work->reserved;", "ret_key->by[0] = 0;", "core_share_test", "FAILED"),
     # ---- core/share: rounds
     Mutant(RELEASE, "share_dominant(need->account, need->given->amount)) >= 0;", "share_dominant(need->account, 0)) >= 0;", ROUNDS, "FAILED"),
-    Mutant(WORK, "return work->pool->units[work->reserved].amount -", "return 0 *", ROUNDS, "FAILED"),
-    Mutant(WORK, ".amount - share_unlent(owner);", ".amount;", LAWS, "law 4"),
+    Mutant(WORK, "return unit->amount - share_unlent(", "return 0 * share_unlent(", ROUNDS, "FAILED"),
+    Mutant(WORK, "return unit->amount - share_unlent(share_account_of(work, unit->cluster));", "return unit->amount;", LAWS, "law 4"),
     Mutant(RELEASE, "return need->reserved && worker->since_ms > work->pool->reserved_since_ms &&", "return need->reserved &&", LAWS, "law 2"),
     Mutant(WORK, "share_compare(share_here(account), share_here(owner)) >= 0);", "true);", "core_share_test", "FAILED"),
     Mutant(WORK, "(most == 0 || notice < most);", "true;", LAWS, "law 2"),
