@@ -4,7 +4,8 @@
 #   e2e/setup-apiserver.sh [PROGRAM...]
 #
 # PROGRAM: etcd, kube-apiserver (these two are the default), kubectl, kube-controller-manager,
-# kube-scheduler, helm; of a real node kubelet, kube-proxy, device-plugin, dra-driver; e2eautoscaler.test of KubeRay.
+# kube-scheduler, helm; of a real node kubelet, kube-proxy, device-plugin, dra-driver; e2eautoscaler.test of KubeRay;
+# kube-apiserver-1.37 and kube-scheduler-1.37, for what 1.34 lacks (test_native_gangs.py).
 # The servers are taken from KUBEBUILDER_ASSETS, else PATH, else the user's cache; kubectl,
 # kube-controller-manager and kube-scheduler from KUBEBUILDER_ASSETS, else the cache, all others from
 # the cache: they have to be of the versions that are pinned here. Missing programs are built once into the cache, from
@@ -34,8 +35,10 @@ cannot() {
 
 # kubectl, the controllers and the scheduler of other versions would make other outputs.
 pinned() { case $1 in etcd | kube-apiserver) return 1 ;; esac }
-of_cache() { of_node "$1" || [ -n "$(module_of "$1")" ] || [ "$1" = helm ]; }
+of_cache() { of_node "$1" || of_newest "$1" || [ -n "$(module_of "$1")" ] || [ "$1" = helm ]; }
 of_node() { case $1 in kubelet | kube-proxy | device-plugin) ;; *) return 1 ;; esac }
+
+of_newest() { case $1 in *-1.37) ;; *) return 1 ;; esac }
 
 # Programs of other projects: the directory of the module here that pins them.
 module_of() {
@@ -61,8 +64,9 @@ find_program() {
 
 # ---- builds --------------------------------------------------------------------------------------
 
+# $1: the folder of its module
 kubernetes_version() {
-	awk '$1 == "k8s.io/kubernetes" { print $2 }' "$here/apiserver/go.mod"
+	awk '$1 == "k8s.io/kubernetes" { print $2 }' "${1:-$here/apiserver}/go.mod"
 }
 
 # go_can VERSION MINIMUM: is VERSION, as "go version" prints it, at least MINIMUM (1.N)?
@@ -107,14 +111,14 @@ prepare_go() {
 	export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -buildvcs=false -trimpath" GOTOOLCHAIN=auto
 }
 
-# $1: e2e/apiserver or its node/; one build for all of the rest, directories there.
+# $1: e2e/apiserver, its node/ or newest/; one build for all of the rest, directories there.
 build_kubernetes() {
 	local version total started=$SECONDS name new=$cache/bin/new
-	version=$(kubernetes_version)
+	version=$(kubernetes_version "$1")
 	prepare_go
 	cd "$1"
 	shift
-	grep -q "k8s.io/kubernetes $version\$" go.mod || cannot "$PWD/go.mod has another version of Kubernetes"
+	of_newest "$1" || [ "$version" = "$(kubernetes_version)" ] || cannot "$PWD/go.mod has another version of Kubernetes"
 	say "downloading the modules of Kubernetes $version (about 100 MB)"
 	"$go" mod download >&2 || cannot "the Go modules of Kubernetes could not be downloaded"
 	total=$("$go" list -deps "${@/#/./}" | wc -l)
@@ -206,6 +210,8 @@ source_key() {
 		cat "$here/apiserver/$(module_of "$1")"/*
 	elif of_node "$1"; then
 		cat "$here/apiserver/node/$1/main.go" "$here"/apiserver/node/go.{mod,sum}
+	elif of_newest "$1"; then
+		cat "$here/apiserver/newest/$1/main.go" "$here"/apiserver/newest/go.{mod,sum}
 	else
 		cat "$here/apiserver/$1/main.go" "$here"/apiserver/go.{mod,sum}
 	fi | sha256sum | cut -c1-16
@@ -234,7 +240,7 @@ print_found() {
 }
 
 make_missing() {
-	local name kubernetes=() node=() modules=() etcd= helm=
+	local name kubernetes=() node=() newest=() modules=() etcd= helm=
 	for name in "${wanted[@]}"; do
 		drop_old_build "$name"
 		if find_program "$name" >/dev/null && ! is_of_debian "$name"; then
@@ -244,12 +250,14 @@ make_missing() {
 		etcd) etcd=yes ;;
 		helm) helm=yes ;;
 		kubelet | kube-proxy | device-plugin) node+=("$name") ;;
+		*-1.37) newest+=("$name") ;;
 		dra-driver | e2eautoscaler.test) modules+=("$name") ;;
 		*) kubernetes+=("$name") ;;
 		esac
 	done
 	[ "${#kubernetes[@]}" -eq 0 ] || build_kubernetes "$here/apiserver" "${kubernetes[@]}"
 	[ "${#node[@]}" -eq 0 ] || build_kubernetes "$here/apiserver/node" "${node[@]}"
+	[ "${#newest[@]}" -eq 0 ] || build_kubernetes "$here/apiserver/newest" "${newest[@]}"
 	for name in "${modules[@]}"; do
 		build_of_module "$name"
 	done
@@ -263,7 +271,7 @@ main() {
 	for name in "${wanted[@]}"; do
 		case $name in
 		etcd | kube-apiserver | kubectl | kube-controller-manager | kube-scheduler | kubelet | kube-proxy | helm) ;;
-		device-plugin | dra-driver | e2eautoscaler.test) ;;
+		device-plugin | dra-driver | e2eautoscaler.test | kube-apiserver-1.37 | kube-scheduler-1.37) ;;
 		*) say "unknown program $name"; exit 2 ;;
 		esac
 	done

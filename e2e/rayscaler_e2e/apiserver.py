@@ -69,8 +69,8 @@ class ApiServer:
     """A running kube-apiserver on etcd, with more flags if wanted; data and logs in ``work_dir``. The constructor returns
     when it is ready (within 60 s, usually within 10); ``stop`` or ``with`` ends it."""
 
-    def __init__(self, work_dir: Path, *flags: str):
-        self._program, self._etcd_program = find_tool("kube-apiserver"), find_tool("etcd")
+    def __init__(self, work_dir: Path, *flags: str, program: str = "kube-apiserver"):
+        self._program, self._etcd_program = find_tool(program), find_tool("etcd")
         self._more_flags = flags
         self.work_dir = Path(work_dir)
         self.work_dir.mkdir(parents=True, exist_ok=True)

@@ -37,6 +37,7 @@ RESOURCES: Dict[str, Tuple[str, str, bool]] = {
     "events": ("api/v1", "Event", True),
     "resourcequotas": ("api/v1", "ResourceQuota", True),
     "poddisruptionbudgets": ("apis/policy/v1", "PodDisruptionBudget", True),
+    "podgroups": ("apis/scheduling.k8s.io/v1beta1", "PodGroup", True),
     "priorityclasses": ("apis/scheduling.k8s.io/v1", "PriorityClass", False),
     "leases": ("apis/coordination.k8s.io/v1", "Lease", True),
     "roles": ("apis/rbac.authorization.k8s.io/v1", "Role", True),

@@ -70,7 +70,7 @@ static void answers(const struct step *steps, size_t count)
 	script.step_count = count;
 }
 
-/* A Pod with this gate, or none. */
+/* A Pod with this gate, or none; the generation is the number of replicas. */
 static void decided(int replicas, const char *gate)
 {
 	struct snapshot *snapshot = ARENA_NEW(&arena, struct snapshot);
@@ -78,7 +78,7 @@ static void decided(int replicas, const char *gate)
 	const char *text = arena_printf(
 		&arena,
 		"{apiVersion: rayscaler.dev/v1alpha1, kind: Snapshot, now: '2026-11-20T10:00:00Z', "
-		"rayCluster: {metadata: {namespace: a, name: demo, uid: u-1}, spec: "
+		"rayCluster: {metadata: {namespace: a, name: demo, uid: u-1, generation: %d}, spec: "
 		"{enableInTreeAutoscaling: true, headGroupSpec: {template: {spec: {containers: "
 		"[{name: h}]}}}, workerGroupSpecs: [{groupName: g, replicas: %d, template: {spec: "
 		"{containers: [{name: w, resources: {limits: {cpu: 1}}}]}}}]}}, pods: [{metadata: {namespace: a, name: w, labels: "
@@ -86,7 +86,7 @@ static void decided(int replicas, const char *gate)
 		"{containers: [{name: w}], schedulingGates: [%s]}, status: {phase: Pending}}], "
 		"rayState: {nodeStates: [{nodeId: AQEB, instanceId: h, status: RUNNING, "
 		"totalResources: {'node:__internal_head__': 1}}]}}",
-		replicas, gate);
+		replicas, replicas, gate);
 	struct err err;
 
 	if (snapshot_read(text, strlen(text), &arena, snapshot, &err) < 0)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/int64.h"
 #include "base/memory.h"
 #include "base/token_bucket.h"
 #include "core/model/field.h"
@@ -46,7 +47,7 @@ struct awaited {
 	size_t page;
 	struct arena arena;                    /* of `workload` */
 	const struct kueue_workload *workload; /* NULL: not read yet */
-	int64_t counts;                        /* a digest of its groups' replicas */
+	int64_t generation;                    /* of the RayCluster */
 	int64_t next_ms, wait_ms;
 };
 
@@ -96,45 +97,29 @@ static void keep(struct awaited *awaited, const struct kueue_workload *workload)
 	(void)control_wake(awaited->reader->of.control, awaited->of.namespace_, awaited->of.name);
 }
 
-static void keep_problem(struct awaited *awaited, const char *problem)
-{
-	struct kueue_workload workload = kueue_workload_none;
-
-	workload.problem = problem;
-	keep(awaited, &workload);
-}
-
-static void refused(struct awaited *awaited, const struct err *err)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct reader *reader = awaited->reader;
-
-	if (!reader->refused)
-		log_info("the Workloads of Kueue cannot be read", "cluster", awaited->of.key,
-			 "error", err->text, "fix", CURE, NULL);
-	reader->refused = true;
-	awaited->next_ms = now_ms(reader) + KUEUE_READER_REFUSED_MS;
-	keep_problem(awaited, arena_printf(&scratch, "its Workload cannot be read: " CURE "; %.*s",
-					   TEXT_MAX, err->text));
-}
-
 static void failed(struct awaited *awaited, const struct err *err)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct reader *reader = awaited->reader;
+	struct kueue_workload workload = kueue_workload_none;
+	bool refused = err->kind == ERR_NOT_FOUND || err->kind == ERR_DENIED;
 
-	if (err->kind == ERR_NOT_FOUND && reader->version + 1 < VERSION_COUNT) {
-		reader->version++;
+	if (err->kind == ERR_NOT_FOUND) {
+		reader->version = (reader->version + 1) % VERSION_COUNT;
 		awaited->next_ms = now_ms(reader);
-	} else if (err->kind == ERR_NOT_FOUND) {
-		reader->version = 0;
-		refused(awaited, err);
-	} else if (err->kind == ERR_DENIED) {
-		refused(awaited, err);
-	} else {
-		keep_problem(awaited, arena_printf(&scratch, "its Workload cannot be read: %.*s",
-						   TEXT_MAX, err->text));
+		if (reader->version > 0)
+			return;
 	}
+	if (refused && !reader->refused)
+		log_info("the Workloads of Kueue cannot be read", "cluster", awaited->of.key,
+			 "error", err->text, "fix", CURE, NULL);
+	if (refused) {
+		reader->refused = true;
+		awaited->next_ms = now_ms(reader) + KUEUE_READER_REFUSED_MS;
+	}
+	workload.problem = arena_printf(&scratch, "its Workload cannot be read: %s%.*s",
+					refused ? CURE "; " : "", TEXT_MAX, err->text);
+	keep(awaited, &workload);
 }
 
 static void finish(struct awaited *awaited)
@@ -219,20 +204,9 @@ static void begin_read(struct awaited *awaited)
 	if (awaited->call || now < awaited->next_ms || !token_bucket_take(&reader->budget, 1, now))
 		return;
 	awaited->next_ms = now + awaited->wait_ms;
-	awaited->wait_ms *= 2;
-	if (awaited->wait_ms > KUEUE_READER_LAST_MS)
-		awaited->wait_ms = KUEUE_READER_LAST_MS;
+	awaited->wait_ms = int64_min(2 * awaited->wait_ms, KUEUE_READER_LAST_MS);
 	awaited->page = 0;
 	ask(awaited);
-}
-
-static int64_t counts_of(const struct ray_cluster *cluster)
-{
-	uint64_t digest = 0;
-
-	ARRAY_EACH(const struct worker_group, group, cluster->groups, cluster->group_count)
-		digest = digest * 1000003 + (uint64_t)group->replicas + 1;
-	return (int64_t)digest;
 }
 
 static bool any_waits(const struct snapshot *snapshot)
@@ -259,8 +233,8 @@ static void decided(void *self, const struct pass_decision *decision)
 		return;
 	if (!awaited)
 		awaited = make(reader, cluster);
-	if (awaited->counts != counts_of(cluster)) {
-		awaited->counts = counts_of(cluster);
+	if (awaited->generation != cluster->generation) {
+		awaited->generation = cluster->generation;
 		awaited->wait_ms = KUEUE_READER_FIRST_MS;
 		if (!awaited->workload || awaited->workload->problem[0] == '\0')
 			awaited->next_ms = now_ms(reader);
@@ -284,12 +258,9 @@ static void observe(void *self, const struct ray_cluster *cluster, struct arena 
 static void begin(void *self)
 {
 	struct reader *reader = self;
-	int64_t rate = reader->of.control->options->kube_api_qps / 10;
+	int64_t rate = int64_min(int64_max(reader->of.control->options->kube_api_qps / 10, 1),
+				 KUEUE_READER_FLEET_PER_SECOND);
 
-	if (rate < 1)
-		rate = 1;
-	if (rate > KUEUE_READER_FLEET_PER_SECOND)
-		rate = KUEUE_READER_FLEET_PER_SECOND;
 	token_bucket_init(&reader->budget, rate, rate, now_ms(reader));
 }
 
