@@ -4,6 +4,7 @@ The test chooses the Pods that get no Node (by an annotation of the kubelet stan
 Events of a node autoscaler for them as the cluster autoscaler does.
 """
 
+import json
 import secrets
 import time
 
@@ -110,6 +111,26 @@ def test_a_promise_is_waited_for(shared, controller):
         one.annotate_pod(pod, {UNSCHEDULABLE: None})
         assert program.ready("actors") == [pod]
         assert one.replicas("second") == 0
+
+
+def test_what_the_kubelet_lacks_is_the_reason_until_the_container_runs(shared, controller):
+    one = shared(two_groups(annotations={"bench.rayscaler.dev/pull-seconds": "8"}))
+    control = controller(one.namespace)
+
+    def reason(pod):
+        status, text = control.get(f"/status/{one.namespace}/{one.name}")
+        found = [w for w in json.loads(text)["plan"]["workers"] if w["pod"] == pod] if status == 200 else []
+        return found[0]["message"] if found else ""
+
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        (pod,) = one.wait_workers(1, "first")
+        wait_until(lambda: "ContainerCreating" in reason(pod), 10, "the Pod to have its Node")
+        lacks = 'MountVolume.SetUp failed for volume "key": secret "key" not found'
+        say(one, pod, "FailedMount", lacks, source="kubelet")
+        wait_until(lambda: f"FailedMount: {lacks}" in reason(pod), 5, "the words of the kubelet")
+        assert program.ready("actors") == [pod]
+        wait_until(lambda: "FailedMount" not in reason(pod), 10, "the reason of a worker that runs")
 
 
 def test_karpenters_refusal_counts_and_the_schedulers_word_does_not(shared, controller):

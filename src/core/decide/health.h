@@ -40,6 +40,7 @@ struct worker_health {
 	enum reason waiting_reason;   /* progress: why it has no Node; NONE: it may have one */
 	time_ms gated_since;          /* progress: the last change of its gates; TIME_NONE: none */
 	const struct event *refusal; /* progress: of the queue it is in, its newest Event; or NULL */
+	const char *start_failure;   /* progress: of the newest Event of the kubelet; "": none */
 	enum gate_rule gate;         /* features */
 	enum reason cause;   /* features: of a back-off in place of its obstacle; NONE: none */
 	bool raylet_expired; /* raylet: the time of raylet_gone has expired */

@@ -13,6 +13,7 @@
 /* Limits the scheduler's text: its list of reasons can be long, and the text about Nodes follows
  * it. */
 #define SCHEDULER_TEXT_MAX 256
+#define EVENT_TEXT_MAX 400
 
 static time_ms latest(time_ms a, time_ms b)
 {
@@ -143,6 +144,25 @@ static void assess_unschedulable(struct health *health, const struct worker *wor
 	add_capacity_check(health, worker);
 }
 
+/* The kubelet lacks something for the Pod, by its newest Event; a container that runs has all. */
+static const char *start_failure(const struct health *health, const struct pod *pod)
+{
+	const struct snapshot *snapshot = health->snapshot;
+	const struct container_status *ray = pod_ray_container_status(pod);
+	const struct event *newest = NULL;
+
+	if (ray && (ray->state == CONTAINER_RUNNING || ray->state == CONTAINER_TERMINATED))
+		return "";
+	ARRAY_EACH(const struct event, event, snapshot->events, snapshot->event_count) {
+		if (event_meaning(event) == EVENT_NOT_STARTED && is_about(event, pod) &&
+		    (!newest || event_time(event) > event_time(newest)))
+			newest = event;
+	}
+	return newest ? arena_printf(health->arena, "%s: %.*s", newest->reason, EVENT_TEXT_MAX,
+				     newest->message) :
+			"";
+}
+
 static time_ms ray_container_start(const struct pod *pod)
 {
 	const struct container_status *status = pod ? pod_ray_container_status(pod) : NULL;
@@ -201,15 +221,17 @@ static void assess_start(struct health *health, const struct worker *worker,
 	if (since == TIME_NONE)
 		since = worker->pod->created;
 	int64_t timeout = facts_launch(health->facts, worker)->start_ms / MS_PER_SECOND;
+	own->start_failure = start_failure(health, worker->pod);
 	/* Without Ray, it is unknown whether a Pod that has run had registered. */
 	if (!health->facts->ray_reachable && !worker->never_started)
 		return;
 	if (health->facts->ray_reachable && waited_longer(health, since, timeout) && !own->unsure) {
 		own->obstacle = OBSTACLE_START_TIMEOUT;
 		own->obstacle_message =
-			arena_printf(health->arena, "its raylet has not registered in %s: %s",
+			arena_printf(health->arena, "its raylet has not registered in %s: %s%s%s",
 				     over_text(health, health->snapshot->now - since, timeout),
-				     start_text(worker->pod, &status));
+				     start_text(worker->pod, &status),
+				     own->start_failure[0] != '\0' ? "; " : "", own->start_failure);
 	} else if (is_lasting(health, worker, &status, since)) {
 		own->obstacle = OBSTACLE_FAILED;
 		own->obstacle_message = status.text;
@@ -251,6 +273,7 @@ void progress_assess(struct health *health)
 		   health->facts->worker_count) {
 		struct worker_health *own = &health->workers[worker->index];
 		own->obstacle_message = "";
+		own->start_failure = "";
 		own->gated_since = TIME_NONE;
 		if (!worker->pod) {
 			own->obstacle = OBSTACLE_WAITING;

@@ -22,6 +22,14 @@ static enum event_meaning meaning_on_pod(const struct event *event)
 	static const char *const promises[] = { "TriggeredScaleUp", "Nominated", NULL };
 	static const char *const refusals[] = { "NotTriggerScaleUp", "NoCompatibleInstanceTypes",
 						NULL };
+	/* pkg/kubelet/events and the volume controllers of Kubernetes: the Pod's status says ContainerCreating. */
+	static const char *const failures[] = { "FailedMount",
+						"FailedMapVolume",
+						"FailedAttachVolume",
+						"FailedCreatePodSandBox",
+						"FailedPrepareDynamicResources",
+						"NetworkNotReady",
+						NULL };
 	static const char *const quotas[] = {
 #define X(owner, reason) reason,
 		FEATURE_POD_REFUSALS(X)
@@ -33,6 +41,8 @@ static enum event_meaning meaning_on_pod(const struct event *event)
 		return EVENT_OVER_QUOTA;
 	if (is_one_of(event->reason, promises))
 		return EVENT_NODE_COMES;
+	if (is_one_of(event->reason, failures))
+		return EVENT_NOT_STARTED;
 	if (is_one_of(event->reason, refusals))
 		return EVENT_NO_NODE;
 	if (!strcmp(event->reason, "FailedScheduling") &&

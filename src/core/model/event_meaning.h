@@ -7,15 +7,16 @@
 
 enum event_meaning {
 	EVENT_MEANS_NOTHING = 0,
-	EVENT_NODE_COMES,      /* on a Pod: a node autoscaler adds a Node for it */
-	EVENT_NO_NODE,         /* on a Pod: a node autoscaler will not add one */
+	EVENT_NODE_COMES, /* on a Pod: a node autoscaler adds a Node for it */
+	EVENT_NO_NODE,    /* on a Pod: a node autoscaler will not add one */
+	EVENT_NOT_STARTED, /* on a Pod: the kubelet lacks what it needs to start it, and tries again */
 	EVENT_OVER_QUOTA,      /* on a Pod: its queue has no quota left, so no Node helps */
 	EVENT_POD_NOT_CREATED, /* on a RayCluster: the operator cannot create a worker Pod */
 	EVENT_REFUSED,         /* on a RayCluster: the operator refuses it as a whole */
 };
 
 /* The reasons of the cluster autoscaler (TriggeredScaleUp, NotTriggerScaleUp), of queues
- * (FEATURE_POD_REFUSALS), of Karpenter
+ * (FEATURE_POD_REFUSALS), of the kubelet about volumes, devices and sandboxes, of Karpenter
  * (Nominated, NoCompatibleInstanceTypes, and its FailedScheduling; the scheduler's event of that
  * name only repeats the Pod's condition), and of KubeRay (FailedToCreateWorkerPod, FailedCreate of
  * others, and InvalidRayCluster... of its validation, which warns with the same reason). */

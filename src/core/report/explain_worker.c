@@ -159,14 +159,18 @@ static struct words words_of_waiting(const struct choice *choice, const struct w
 {
 	const struct worker_health *own = &choice->health->workers[worker->index];
 	struct pod_status status = pod_status_read(worker->pod, choice->arena);
+	const char *text;
 
 	if (own->waiting_reason)
 		return (struct words){ own->waiting_reason, own->obstacle_message };
 	if (status.outlook != POD_PROCEEDS)
 		return (struct words){ REASON_CONTAINER_FAILS, status.text };
-	return (struct words){ REASON_CONTAINER_STARTING, status.text[0] != '\0' ?
-								  status.text :
-								  "the container has not started" };
+	text = status.text[0] != '\0' ? status.text : "the container has not started";
+	return (struct words){ REASON_CONTAINER_STARTING,
+			       own->start_failure[0] != '\0' ?
+				       arena_printf(choice->arena, "%s; %s", text,
+						    own->start_failure) :
+				       text };
 }
 
 /* With the failure that the Pod's status shows, or the reason that it has itself, as NodeLost. */

@@ -17,8 +17,7 @@
 #define SELECTOR                                                                                   \
 	"reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,"        \
 	"reason!=Killing,reason!=BackOff,reason!=Failed,reason!=Unhealthy,reason!=ProbeWarning,"   \
-	"reason!=FailedMount,reason!=FailedAttachVolume,reason!=SuccessfulAttachVolume,"           \
-	"reason!=FailedCreatePodSandBox,reason!=SandboxChanged,reason!=AddedInterface,"            \
+	"reason!=SuccessfulAttachVolume,reason!=SandboxChanged,reason!=AddedInterface,"            \
 	"reason!=Evicted,reason!=TaintManagerEviction,reason!=Preempted,reason!=Completed,"        \
 	"reason!=SuccessfulCreate,reason!=SuccessfulDelete,reason!=CreatedWorkerPod,"              \
 	"reason!=DeletedWorkerPod,source!=rayscaler"
@@ -29,8 +28,22 @@ struct events {
 	struct event_store *store;
 };
 
+static bool has_started(const struct pod *pod)
+{
+	const struct container_status *ray = pod_ray_container_status(pod);
+
+	return ray && (ray->state == CONTAINER_RUNNING || ray->state == CONTAINER_TERMINATED);
+}
+
+/* Events about the Node of a Pod that has one, and about the start of one that has started, say nothing. */
+static bool is_settled(const struct event *event, const struct pod *pod)
+{
+	return pod->spec.node_name[0] != '\0' &&
+	       (event_meaning(event) != EVENT_NOT_STARTED || has_started(pod));
+}
+
 /* The name of the RayCluster that the event concerns; NULL when its object is in no cache, because
- * the cache lags or (then *ret_settled) because it is a Pod that has its Node. */
+ * the cache lags or (then *ret_settled) because it is a Pod that needs none. */
 static const char *cluster_of(const struct events *events, const struct event *event,
 			      bool *ret_settled)
 {
@@ -46,7 +59,7 @@ static const char *cluster_of(const struct events *events, const struct event *e
 	pod = kube_informer_get(control->pods, event->namespace_, event->involved_name);
 	if (!pod)
 		return NULL;
-	*ret_settled = pod->spec.node_name[0] != '\0';
+	*ret_settled = is_settled(event, pod);
 	return labels_value(&pod->labels, LABEL_CLUSTER);
 }
 
@@ -134,9 +147,8 @@ void events_pod_changed(void *context, const struct pod *old, const struct pod *
 	struct events *events = context;
 	const char *cluster = new_object ? labels_value(&new_object->labels, LABEL_CLUSTER) : NULL;
 
-	if (events && cluster && !new_object->spec.node_name[0])
+	if (events && cluster && !has_started(new_object))
 		event_store_claim(events->store, new_object, cluster);
-	if (events && old && !old->spec.node_name[0] &&
-	    (!new_object || new_object->spec.node_name[0]))
+	if (events && old && !has_started(old) && (!new_object || has_started(new_object)))
 		event_store_forget(events->store, "Pod", old->namespace_, old->name);
 }

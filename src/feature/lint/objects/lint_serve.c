@@ -188,7 +188,7 @@ static bool is_number(const struct cJSON *json, double *ret_number)
 	return text ? *text != '\0' && *end == '\0' : cJSON_IsNumber(json);
 }
 
-static const char *problem_of(const struct value *value, const struct cJSON *json,
+static const char *problem_of(const struct value *value, const char *name, const struct cJSON *json,
 			      struct arena *arena)
 {
 	const char *text = cJSON_GetStringValue(json);
@@ -200,7 +200,7 @@ static const char *problem_of(const struct value *value, const struct cJSON *jso
 		return arena_printf(arena, "must be one of %s", choice_of(value->words, arena));
 	if (!is_number(json, &number))
 		return arena_printf(arena, "must be a %snumber%s%s",
-				    strcmp(json->string, "num_replicas") == 0 ? "whole " : "",
+				    strcmp(name, "num_replicas") == 0 ? "whole " : "",
 				    *value->words != '\0' ? " or " : "", value->words);
 	if (value->test == ABOVE_ZERO && number <= 0)
 		return "must be above 0: raise it, or remove it";
@@ -217,10 +217,11 @@ static void check_values(const struct check *check, const char *where, const str
 		const char *name = one->string ? one->string : "";
 
 		for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-			const char *problem = strcmp(values[i].part, part->name) == 0 &&
-							      is_among(name, values[i].names) ?
-						      problem_of(&values[i], one, check->arena) :
-						      NULL;
+			const char *problem =
+				strcmp(values[i].part, part->name) == 0 &&
+						is_among(name, values[i].names) ?
+					problem_of(&values[i], name, one, check->arena) :
+					NULL;
 
 			if (problem)
 				refuse(check, *where != '\0' ? where : "the config",
