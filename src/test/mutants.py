@@ -37,6 +37,8 @@ GOLDEN, LINT, PODS = "codec_golden_test", "codec_lint_test", "codec_pod_status_t
 LINTED = "src/feature/lint/objects/"
 STATUS, SERVED, START = "src/core/model/pod_status.c", "src/core/report/served.c", "src/core/capacity/start_params.c"
 QUEUE = "src/feature/queue/core/queue.c"
+TRY, ALIKE = "src/core/schedule/schedule_try.c", "src/core/schedule/schedule_alike.c"
+PACKINGS = "core_schedule_laws_test"
 GANGS, MEMORY = "src/core/decide/gang_wait.c", "src/core/model/memory_state.c"
 FEW = {"SHARE_LAWS_COUNT": "20000", "SHARE_ROUNDS_COUNT": "300", "POOLS_LAWS_COUNT": "300", "POOL_LAWS_STEPS": "100000", "POOL_LAWS_WORLDS": "25"}
 TIMEOUT = 900
@@ -211,6 +213,10 @@ MUTANTS = [
     Mutant("src/codec/objects/cluster_set.c", "if (*start == '\\0' ||", "if (*start != '\\0' ||", "codec_cluster_set_test", "FAILED"),
     Mutant("src/core/capacity/accelerator_type.c", '"NVIDIA", "AMD" };', '"Nvidia", "AMD" };', GOLDEN, "FAILED"),
     Mutant("src/core/decide/worker.c", "worker->overdue = pod->deleting &&", "worker->overdue = !pod->deleting &&", GOLDEN, "FAILED"),
+    Mutant(TRY, "return first < second;", "return first > second;", GOLDEN, "FAILED"),
+    Mutant(TRY, "return c->alone || try->run->apart", "return c || try->run->apart", PACKINGS, "FAILED"),
+    Mutant(ALIKE, "if (!is_rare(run, tag))\n\t\tkey_add", "if (!is_rare(run, tag) && !tag)\n\t\tkey_add", GOLDEN, "FAILED"),
+    Mutant(ALIKE, "if (run->mentions_rare)", "if (run->mentions_rare && !run->problem)", PACKINGS, "FAILED"),
     Mutant(SERVED, "resources_amount(&node->total, bound->resource, 0) > 0))", "resources_amount(&node->total, bound->resource, 0) < 0))", GOLDEN, "FAILED"),
     Mutant(STATUS, "ret.text = and_message(arena, pod->reason, pod->message);", 'ret.text = "";', PODS, "FAILED"),
     Mutant("src/feature/lint/core/lint_amount.c", "request->amount <= limit->amount)", "request->amount >= 0)", LINT, "FAILED"),

@@ -300,9 +300,19 @@ static void add_tag(struct schedule_requests *requests, uint32_t tag, uint32_t k
 	VEC_PUSH(requests->arena, &requests->tags, ((struct schedule_tag){ tag, kind }));
 }
 
-/* Counts the labels in the selectors of the list by label; count 0: clears the counts. */
-static void count_labels(const struct schedule_requests *requests, struct schedule_run *run,
-			 size_t count)
+/* Of a selector of the list: count 0: clears its count. */
+static void count_label(struct schedule_requests *requests, struct schedule_run *run,
+			uint32_t label, size_t count)
+{
+	size_t before = run->label_counts[label];
+
+	if (count && !before)
+		VEC_PUSH(requests->arena, &requests->labels, label);
+	run->label_counts[label] = count ? before + count : 0;
+}
+
+/* Counts the labels in the selectors of the list by label, and lists them; count 0: clears the counts. */
+static void count_labels(struct schedule_requests *requests, struct schedule_run *run, size_t count)
 {
 	for (size_t i = 0; i < requests->list.count; i++) {
 		uint32_t selectors;
@@ -311,9 +321,8 @@ static void count_labels(const struct schedule_requests *requests, struct schedu
 		for (; selectors; selectors--)
 			for (uint32_t constraints = *at++; constraints; constraints--) {
 				at++;
-				for (uint32_t values = *at++; values; values--, at++)
-					run->label_counts[*at] =
-						count ? run->label_counts[*at] + count : 0;
+				for (uint32_t values = *at++; values; values--)
+					count_label(requests, run, *at++, count);
 			}
 	}
 }
@@ -387,6 +396,31 @@ static void make_tags(struct schedule_requests *requests, struct schedule_run *r
 		    compare_tags);
 }
 
+/* Adds the labels of affinities to those of selectors. */
+static void find_labels(struct schedule_requests *requests, struct schedule_run *run)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < requests->list.count; i++) {
+		const struct schedule_shape *shape = &requests->list.shapes[i];
+
+		for (uint32_t j = 0; j < shape->anti_label_count; j++) {
+			uint32_t label = shape->anti_labels[j];
+
+			VEC_PUSH(requests->arena, &requests->labels, label);
+			requests->adds_selected = requests->adds_selected ||
+						  (run->words.labels.entries.at[label].marks &
+						   SCHEDULE_LABEL_SELECTED);
+		}
+	}
+	sort_stable(requests->labels.at, requests->labels.count, sizeof(*requests->labels.at),
+		    schedule_compare_ids);
+	for (size_t i = 0; i < requests->labels.count; i++)
+		if (!kept || requests->labels.at[kept - 1] != requests->labels.at[i])
+			requests->labels.at[kept++] = requests->labels.at[i];
+	requests->labels.count = kept;
+}
+
 /* Whether the list adds labels that it selects, and else, of a long list, which shapes have labels that few others
  * have. A node with such a label refuses these one by one. Expects the counts of selectors. */
 static void read_anti_labels(struct schedule_requests *requests, struct schedule_run *run)
@@ -421,6 +455,7 @@ struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct
 
 	*requests = (struct schedule_requests){ .arena = arena, .list = list };
 	count_labels(requests, run, 1);
+	find_labels(requests, run);
 	read_anti_labels(requests, run);
 	find_names(requests, run);
 	make_kinds(requests, run);

@@ -130,10 +130,10 @@ static uint32_t state_after(struct schedule_try *try, uint32_t node,
 	return schedule_state_resized(&run->room, state, size, resized_of(run, node)->rest);
 }
 
-static struct schedule_candidate *candidate_of(struct schedule_try *try, uint32_t state,
-					       uint32_t rest, const struct schedule_turn *first)
+static struct schedule_candidate *candidate_of(struct schedule_try *try, uint32_t rest,
+					       const struct schedule_turn *first)
 {
-	struct schedule_candidate *c = schedule_candidate_new(try, state, SCHEDULE_NO_INDEX);
+	struct schedule_candidate *c = schedule_candidate_new(try, first->state, SCHEDULE_NO_INDEX);
 
 	c->node = first->node;
 	c->placed = first->placed;
@@ -161,15 +161,17 @@ size_t schedule_resize_candidates(struct schedule_try *try, struct schedule_cand
 		chosen[item->node] = item; /* the last one */
 	count = list_filled(try, chosen, list);
 	for (size_t i = 0; i < count; i++) {
-		struct schedule_turn turn = { .node = list[i], .rank = i };
+		struct schedule_turn turn = { .type = SCHEDULE_ID_NONE,
+					      .node = list[i],
+					      .rank = i };
 
-		key[0] = state_after(try, turn.node, chosen[turn.node], &turn.placed);
+		key[0] = turn.state = state_after(try, turn.node, chosen[turn.node], &turn.placed);
 		key[1] = resized_of(run, turn.node)->rest;
 		if (memcmp(key, last, sizeof(key)) != 0)
 			id = schedule_intern_add(&keys, key, sizeof(key));
 		memcpy(last, key, sizeof(key));
 		if (id == known)
-			(*ret_list)[known++] = candidate_of(try, key[0], key[1], &turn);
+			(*ret_list)[known++] = candidate_of(try, key[1], &turn);
 		VEC_PUSH(run->attempt, &(*ret_list)[id]->turns, turn);
 	}
 	return known;

@@ -85,6 +85,7 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	names = run->words.name_count + 1;
 	run->classes.ranking_of = arena_array(scratch, run->words.labels.entries.count + 1,
 					      sizeof(*run->classes.ranking_of));
+	run->core_ids.arena = run->alike_ids.arena = scratch;
 	run->name_counts = arena_array(scratch, names, sizeof(*run->name_counts));
 	run->label_counts = arena_array(scratch, run->words.labels.entries.count + 1,
 					sizeof(*run->label_counts));
@@ -122,31 +123,64 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	}
 }
 
+/* Traits of types, the better first; without a type nodes have those of a key that was cleared. */
+static int compare_traits(const void *a, const void *b, void *context)
+{
+	const struct schedule_problem *problem = context;
+	union schedule_key keys[2];
+	const uint32_t *types[] = { a, b };
+
+	for (size_t i = 0; i < 2; i++)
+		schedule_key_type(
+			problem,
+			&(struct schedule_state){ .type = *types[i] == problem->type_count ?
+								  SCHEDULE_ID_NONE :
+								  *types[i] },
+			&keys[i]);
+	return schedule_key_compare(&keys[1], &keys[0]);
+}
+
+static int compare_types(const void *a, const void *b, void *context)
+{
+	int order = compare_traits(a, b, context);
+
+	return order ? order : schedule_compare_ids(a, b);
+}
+
+static void order_types(struct schedule_run *run)
+{
+	const struct schedule_problem *problem = run->problem;
+	uint32_t count = (uint32_t)problem->type_count, place = 0;
+	VEC(uint32_t) types = { .at = NULL };
+
+	run->traits = arena_array(run->scratch, count + 1, sizeof(*run->traits));
+	for (uint32_t i = 0; i <= count; i++)
+		VEC_PUSH(run->scratch, &types, i);
+	qsort_r(types.at, types.count, sizeof(*types.at), compare_types, (void *)problem);
+	for (uint32_t i = 0; i <= count; i++) {
+		uint32_t type = types.at[i];
+
+		place += i && compare_traits(&types.at[i - 1], &type, (void *)problem);
+		run->traits[type] = place;
+		if (type && type < count)
+			VEC_PUSH(run->scratch, &run->type_order, type);
+	}
+}
+
 /* New nodes are the same in each source. */
 static void read_templates(struct schedule_run *run)
 {
-	struct schedule_intern alike = { .arena = run->scratch };
-	size_t *first = arena_array(run->scratch, run->problem->type_count + 1, sizeof(*first));
-	uint32_t known = 0;
-
 	schedule_states_read_types(&run->states, run->policy.shuffle);
+	order_types(run);
 	for (size_t i = 0; i < run->problem->type_count; i++) {
 		struct schedule_template *own = &run->templates[i];
-		size_t key[3];
-		uint32_t id;
 
 		own->state = schedule_state_of(&run->states,
 					       (struct schedule_state){ .type = (uint32_t)i,
 									.labels = own->labels },
 					       &own->amounts, &own->amounts, &own->rest);
-		key[0] = own->state;
-		key[1] = own->rest;
-		key[2] = run->problem->types[i].has_room ? i : SCHEDULE_NO_INDEX;
-		id = schedule_intern_add(&alike, key, sizeof(key));
-		if (id == known)
-			first[known++] = i;
-		own->first = first[id];
 	}
+	schedule_alike_read_types(run);
 }
 
 static bool is_same_list(const struct resources *a, const struct resources *b)
@@ -384,6 +418,11 @@ static uint64_t exhausted_word(struct schedule_run *run, uint32_t state, size_t 
 	return exhausted->words.at[word];
 }
 
+static bool is_running(const struct schedule_run *run, uint32_t node)
+{
+	return run->states.states.at[run->nodes.at[node].state].running;
+}
+
 static bool is_resizable(const struct schedule_run *run, uint32_t node)
 {
 	return run->states.states.at[run->nodes.at[node].state].resizable;
@@ -400,7 +439,7 @@ static bool is_behind(const struct schedule_run *run, uint32_t node)
  * below 0 if it is a; 0: none does. */
 static int compare_exhausted(struct schedule_run *run, uint32_t a, uint32_t b, size_t from)
 {
-	size_t end = run->kept.count;
+	size_t end = is_running(run, a) || is_running(run, b) ? run->kept.count : 0;
 
 	while (end > from && run->nodes.at[a].state != run->nodes.at[b].state) {
 		size_t word = (end - 1) / 64;

@@ -65,6 +65,8 @@ struct schedule_requests {
 	struct schedule_at **places;   /* by shape */
 	VEC(struct schedule_tag) tags; /* ascending */
 	uint32_t seen;                 /* the last stamp */
+	VEC(uint32_t) labels;          /* of selectors and affinities, each once, ascending */
+	bool adds_selected;            /* labels that selectors of some list name */
 	int64_t changes;               /* of roots: until then bounds are the same */
 	VEC(uint32_t) names;           /* requested names, each once, ascending */
 	uint32_t pivot;   /* the name that most shapes need; SCHEDULE_ID_NONE: none needs any */
@@ -91,6 +93,7 @@ struct schedule_class {
 	bool known, differ;
 	struct schedule_candidate *candidate; /* of try number `stamp` */
 	uint64_t stamp;
+	bool waits; /* it is a turn of the candidate */
 };
 
 /* Classes, the best first: those whose label rank the list decides, and the others. */
@@ -113,6 +116,22 @@ struct schedule_classes {
 	bool *placed_names;               /* by name: some placed shape requested it */
 	size_t placed_name_count;
 	uint64_t tries;
+};
+
+/* ---- nodes that are alike for a list (schedule_alike.c) ---- */
+
+struct schedule_alike_group {
+	VEC(uint32_t) types; /* whose new nodes are in it, as in type_order */
+	size_t states;       /* read so far */
+};
+
+/* States that differ in nothing that the list reads, but for the traits of their types, are a group. */
+struct schedule_alike {
+	struct arena *arena;
+	struct schedule_intern keys;
+	VEC(uint32_t) group_of; /* by state: group + 1; 0: not known yet */
+	VEC(struct schedule_alike_group) groups;
+	VEC(uint32_t) with_types; /* groups */
 };
 
 /* ---- Ray's list of nodes (schedule_run.c) ---- */
@@ -173,10 +192,7 @@ struct schedule_policy {
 /* A node launched for demand. */
 struct schedule_template {
 	struct resources amounts;
-	uint32_t labels, state, rest;         /* state and rest: of the source that is placed now */
-	size_t first;                         /* type that is launched in turn with this one */
-	struct schedule_candidate *candidate; /* of a first one, in try number `stamp` */
-	uint64_t stamp;
+	uint32_t labels, state, rest; /* state and rest: of the source that is placed now */
 };
 
 /* The node that was read last. */
@@ -213,9 +229,20 @@ struct schedule_run {
 	size_t parted; /* of them, up to the last one that put nodes that may be resized behind others; 0: none did */
 	VEC(struct schedule_exhausted) exhausted; /* by state */
 	struct schedule_template *templates;      /* by type */
-	bool resizable;                           /* some node is */
-	bool totals;                              /* of the source that is placed now */
-	bool within_use;                          /* likewise, of a constraint */
+	uint32_t *traits; /* by type, the last one of nodes without: place among those that differ, the best first */
+	VEC(uint32_t) type_order; /* those that may be launched, by traits */
+	VEC(uint32_t) cores;      /* by state: what each list reads of it; 0: not known yet */
+	struct schedule_intern core_ids, alike_ids; /* alike_ids: of names and labels */
+	VEC(struct schedule_alike *) kept_alike;    /* by these */
+	/* By tag, a name or a label behind the names: the end of the types that have it, which follow those of the tag
+	 * before. */
+	uint32_t *tags_end, *tag_types;
+	uint64_t *apart; /* by type: the last try for whose list it has a rare name or label */
+	VEC(uint32_t) apart_types; /* of that try */
+	bool mentions_rare;        /* its list does */
+	bool resizable;            /* some node is */
+	bool totals;               /* of the source that is placed now */
+	bool within_use;           /* likewise, of a constraint */
 	int64_t use_budget;
 	struct schedule_reading last_reading;
 	int64_t *type_nodes; /* by type: nodes in the list, also leaving ones (trap T6) */
@@ -268,6 +295,18 @@ bool schedule_requests_fit(const struct schedule_requests *requests, struct sche
 /* The amounts of the state whose names the list mentions; until the next call. */
 struct schedule_part schedule_requests_part(const struct schedule_requests *requests,
 					    struct schedule_run *run, uint32_t id);
+void schedule_alike_read_types(struct schedule_run *run);
+/* The groups for the list; those of some lists end with the try. Notes the types apart. */
+struct schedule_alike *schedule_alike_of(struct schedule_run *run,
+					 const struct schedule_requests *requests);
+/* The group of a state that does not run, by what is not rare. */
+uint32_t schedule_alike_group(struct schedule_run *run, struct schedule_alike *alike,
+			      const struct schedule_requests *requests, uint32_t id);
+/* The id of nodes that are alike: of the group, of what is rare, and of what was placed on the node before. For a list
+ * that adds no labels of selectors. */
+uint32_t schedule_alike_node(struct schedule_run *run, const struct schedule_requests *requests,
+			     uint32_t group, uint32_t state, uint32_t node,
+			     struct schedule_intern *ids);
 /* Adds the kinds of which a shape may fit into the state, which has this part. */
 void schedule_requests_see(struct schedule_requests *requests, struct schedule_run *run,
 			   uint32_t id, struct schedule_part part, struct schedule_kinds *ret_seen);

@@ -542,42 +542,109 @@ static void try_init(struct schedule_try *try)
 		try->active_count += !list->shapes[i].impossible;
 	}
 	run->classes.tries++;
+	try->shared_ids.arena = run->attempt;
 	try->ranked = run->classes.lasting && !run->policy.shuffle && !try->requests->adds_labels;
 	make_streams(try);
+	try->next_rank = run->problem->type_count;
 	try->types_max = (uint32_t)run->classes.placed_name_count;
 	for (size_t i = 0; i < try->requests->names.count; i++)
 		try->types_max += !run->classes.placed_names[try->requests->names.at[i]];
 }
 
-static void add_turn(struct schedule_try *try, struct schedule_candidate *c, size_t type)
+/* ---- turns ---- */
+
+/* The type whose traits decide between nodes that are alike. */
+static uint32_t trait_of(const struct schedule_run *run, uint32_t state)
 {
-	VEC_PUSH(try->run->attempt, &c->turns,
-		 ((struct schedule_turn){ .type = type, .rank = try->next_rank++ }));
+	uint32_t type = run->states.states.at[state].type;
+
+	return run->traits[type == SCHEDULE_ID_NONE ? run->problem->type_count : type];
 }
 
-/* Of all types that are launched in turn with this one. */
-static struct schedule_candidate *candidate_of_type(struct schedule_try *try, size_t type)
+static bool turn_before(const struct schedule_try *try, const struct schedule_turn *a,
+			const struct schedule_turn *b)
 {
-	struct schedule_template *first = &try->run->templates[try->run->templates[type].first];
+	if (a->last != b->last)
+		return b->last;
+	if (a->state != b->state) {
+		uint32_t first = trait_of(try->run, a->state),
+			 second = trait_of(try->run, b->state);
 
-	if (first->stamp != try->run->classes.tries) {
-		first->stamp = try->run->classes.tries;
-		first->candidate = schedule_candidate_new(try, first->state, type);
-		first->candidate->rest = first->rest;
+		if (first != second)
+			return first < second;
 	}
-	return first->candidate;
+	if (a->rank != b->rank)
+		return a->rank < b->rank;
+	return schedule_order_before(try->run, a->node, b->node);
 }
 
-static void add_type(struct schedule_try *try, size_t type)
+static void turn_push(struct schedule_try *try, struct schedule_candidate *c,
+		      struct schedule_turn turn)
 {
-	struct schedule_candidate *c = candidate_of_type(try, type);
+	struct schedule_turn *turns;
+	size_t at;
 
-	add_turn(try, c, type);
-	if (c->turns.count > 1)
-		return;
-	c->rank = c->turns.at[0].rank;
-	c->last = is_last(try->run, type);
-	heap_add(try, c);
+	if (!c->turns.capacity)
+		VEC_RESERVE(try->run->attempt, &c->turns, 1);
+	VEC_PUSH(try->run->attempt, &c->turns, turn);
+	turns = c->turns.at;
+	for (at = c->turns.count - 1; at && turn_before(try, &turn, &turns[(at - 1) / 2]);
+	     at = (at - 1) / 2)
+		turns[at] = turns[(at - 1) / 2];
+	turns[at] = turn;
+}
+
+static struct schedule_turn turn_pop(struct schedule_try *try, struct schedule_candidate *c)
+{
+	struct schedule_turn *turns = c->turns.at, first = turns[0];
+	size_t count = --c->turns.count, at = 0;
+	struct schedule_turn last = turns[count];
+
+	for (size_t child = 1; child < count; child = 2 * at + 1) {
+		if (child + 1 < count && turn_before(try, &turns[child + 1], &turns[child]))
+			child++;
+		if (!turn_before(try, &turns[child], &last))
+			break;
+		turns[at] = turns[child];
+		at = child;
+	}
+	turns[at] = last;
+	return first;
+}
+
+static struct schedule_turn turn_of_type(const struct schedule_try *try, uint32_t type,
+					 uint64_t rank)
+{
+	return (struct schedule_turn){
+		.last = is_last(try->run, type),
+		.state = try->run->templates[type].state,
+		.type = type,
+		.rank = rank,
+	};
+}
+
+static bool is_type_of(const struct schedule_try *try, const struct schedule_candidate *c,
+		       uint32_t type)
+{
+	return c->alone || try->run->apart[type] != try->run->classes.tries;
+}
+
+/* Makes turns of the types that may be the next. */
+static void add_types(struct schedule_try *try, struct schedule_candidate *c)
+{
+	enum schedule_limit limit;
+
+	for (; c->types_read < c->type_count; c->types_read++) {
+		uint32_t type = c->types[c->types_read];
+		struct schedule_turn turn = turn_of_type(try, type, type), first = turn;
+
+		first.last = false;
+		if (c->turns.count && !turn_before(try, &first, &c->turns.at[0]))
+			break;
+		if (is_type_of(try, c, type) &&
+		    schedule_run_permits(try->run, type, try->requests->phase, &limit))
+			turn_push(try, c, turn);
+	}
 }
 
 /* The key is read again. */
@@ -589,66 +656,182 @@ static void forget_key(struct schedule_candidate *c)
 	c->key.labels = LABELS_UNKNOWN;
 }
 
-/* The next type, or the next node to resize; without one the candidate is dropped. */
-static void next_turn(struct schedule_try *try, struct schedule_candidate *c)
-{
-	const struct schedule_turn *turn = &c->turns.at[++c->turn];
-
-	if (c->turn == c->turns.count) {
-		heap_drop(try, c);
-		return;
-	}
-	c->rank = turn->rank;
-	if (c->resized) {
-		if (c->placed != turn->placed)
-			forget_key(c);
-		c->node = turn->node;
-		c->placed = turn->placed;
-	} else {
-		c->type = turn->type;
-		c->last = is_last(try->run, c->type);
-	}
-	heap_move(try, c);
-}
-
-/* Reads the first member of the class. Resets the key to the bound if that could improve it. */
-static void read_first(struct schedule_try *try, struct schedule_candidate *c)
+/* The state is another one of the group. */
+static void change_state(struct schedule_try *try, struct schedule_candidate *c, uint32_t state)
 {
 	struct schedule_run *run = try->run;
-	uint32_t node = schedule_class_best(run, c->state);
-	uint32_t placed = run->nodes.at[node].placed, rest = run->nodes.at[node].rest;
+	struct schedule_part part = schedule_requests_part(try->requests, run, state);
+	union schedule_key traits;
+
+	CHECK(part.count == c->part.count);
+	c->state = state;
+	c->part.at = ARENA_COPY(run->attempt, part.at, part.count);
+	schedule_key_type(run->problem, &run->states.states.at[state], &traits);
+	c->key.recoverable = c->bound.recoverable = traits.recoverable;
+	c->key.priority = c->bound.priority = traits.priority;
+	c->key.recency = c->bound.recency = traits.recency;
+}
+
+/* Reads the node of the turn. Resets the key to the bound if that could improve it. */
+static void read_node(struct schedule_try *try, struct schedule_candidate *c, uint32_t node,
+		      uint32_t placed, uint32_t rest)
+{
+	struct schedule_run *run = try->run;
 	const struct schedule_state *state = &run->states.states.at[c->state];
 
-	if (c->fresh && rest != c->rest && placed == c->placed && state->running) {
+	if (c->fresh && rest != c->rest && placed == c->placed && state->running)
 		/* The next member takes the same fill and has a lower score. */
 		schedule_key_rest(&run->states, state, c->part, c->terms, rest, &c->key);
-	} else if (!c->fresh || placed != c->placed || rest != c->rest) {
+	else if ((placed != c->placed && (c->alone || c->resized)) || rest != c->rest)
 		forget_key(c);
-	}
 	c->node = node;
 	c->placed = placed;
 	c->rest = rest;
 }
 
-/* Adds new members to a class (nodes of the same launch). */
+/* Continues with the first turn, and puts the candidate into its place; without one it is dropped. */
+static void take_turn(struct schedule_try *try, struct schedule_candidate *c)
+{
+	const struct schedule_turn *turn;
+
+	add_types(try, c);
+	if (!c->turns.count) {
+		if (c->listed)
+			heap_drop(try, c);
+		return;
+	}
+	turn = &c->turns.at[0];
+	if (turn->state != c->state)
+		change_state(try, c, turn->state);
+	c->last = turn->last;
+	c->rank = turn->rank;
+	if (turn->type != SCHEDULE_ID_NONE)
+		c->type = turn->type;
+	else if (c->resized)
+		read_node(try, c, turn->node, turn->placed, c->rest);
+	else
+		read_node(try, c, turn->node, try->run->nodes.at[turn->node].placed,
+			  try->run->nodes.at[turn->node].rest);
+	if (c->listed) {
+		heap_move(try, c);
+		return;
+	}
+	/* A candidate that was removed from the heap is not reviewed. */
+	forget_key(c);
+	heap_add(try, c);
+}
+
+static struct schedule_alike *alike_of(struct schedule_try *try)
+{
+	if (!try->alike)
+		try->alike = schedule_alike_of(try->run, try->requests);
+	return try->alike;
+}
+
+static void add_launch(struct schedule_try *try, const uint32_t *types, size_t count, bool alone)
+{
+	const struct schedule_template *first = &try->run->templates[types[0]];
+	struct schedule_candidate *c = schedule_candidate_new(try, first->state, types[0]);
+
+	c->rest = first->rest;
+	c->types = types;
+	c->type_count = count;
+	c->alone = alone;
+	VEC_PUSH(try->run->attempt, &try->launches, c);
+}
+
+/* The candidates of all types. */
+static void list_launches(struct schedule_try *try)
+{
+	struct schedule_alike *alike = alike_of(try);
+
+	if (try->launches.count)
+		return;
+	VEC_EACH(const uint32_t, group, &alike->with_types) {
+		const struct schedule_alike_group *own = &alike->groups.at[*group];
+		size_t i = 0;
+
+		while (i < own->types.count &&
+		       try->run->apart[own->types.at[i]] == try->run->classes.tries)
+			i++;
+		if (i < own->types.count)
+			add_launch(try, &own->types.at[i], own->types.count - i, false);
+	}
+	VEC_EACH(const uint32_t, type, &try->run->apart_types)
+		add_launch(try, type, 1, true);
+}
+
+/* Of nodes in this state and in those that are alike; NULL: none are. */
+static struct schedule_candidate *shared_candidate(struct schedule_try *try, uint32_t state,
+						   uint32_t node)
+{
+	struct schedule_run *run = try->run;
+	uint32_t group, id;
+
+	if (run->states.states.at[state].running || try->requests->adds_selected)
+		return NULL;
+	group = schedule_alike_group(run, alike_of(try), try->requests, state);
+	if (try->alike->groups.at[group].states < 2)
+		return NULL;
+	id = schedule_alike_node(run, try->requests, group, state, node, &try->shared_ids);
+	if (id < try->shared.count)
+		return try->shared.at[id];
+	VEC_PUSH(run->attempt, &try->shared, schedule_candidate_new(try, state, SCHEDULE_NO_INDEX));
+	try->shared.at[id]->placed = run->nodes.at[node].placed;
+	try->shared.at[id]->rest = run->nodes.at[node].rest;
+	return try->shared.at[id];
+}
+
+/* Of the first member of the class. */
+static struct schedule_candidate *candidate_of_class(struct schedule_try *try, uint32_t state)
+{
+	struct schedule_run *run = try->run;
+	struct schedule_class *class = &run->classes.at.at[state];
+	uint32_t node = schedule_class_best(run, state);
+
+	if (class->stamp == run->classes.tries && class->candidate &&
+	    (class->candidate->alone || !class->differ))
+		return class->candidate;
+	class->stamp = run->classes.tries;
+	class->waits = false;
+	class->candidate = shared_candidate(try, state, node);
+	if (class->candidate)
+		return class->candidate;
+	class->candidate = schedule_candidate_new(try, state, SCHEDULE_NO_INDEX);
+	class->candidate->alone = true;
+	return class->candidate;
+}
+
+/* Adds the first member of a class to the turns of its candidate; false: it has none, or waits. */
+static bool add_member(struct schedule_try *try, uint32_t state)
+{
+	struct schedule_class *class = &try->run->classes.at.at[state];
+	struct schedule_candidate *c;
+
+	if (!class->members.count || (class->waits && class->stamp == try->run->classes.tries))
+		return false;
+	c = candidate_of_class(try, state);
+	/* Nothing fits a candidate that was dropped with turns left. */
+	if ((!c->listed && c->turns.count) || !c->kinds.count)
+		return false;
+	class->waits = true;
+	turn_push(try, c,
+		  (struct schedule_turn){ .state = state,
+					  .type = SCHEDULE_ID_NONE,
+					  .node = schedule_class_best(try->run, state) });
+	return true;
+}
+
 static void add_class(struct schedule_try *try, uint32_t state)
 {
 	struct schedule_class *class = &try->run->classes.at.at[state];
 
-	if (class->stamp != try->run->classes.tries) {
+	if (add_member(try, state)) {
+		take_turn(try, class->candidate);
+	} else if (class->stamp != try->run->classes.tries) {
 		class->stamp = try->run->classes.tries;
-		class->candidate = schedule_candidate_new(try, state, SCHEDULE_NO_INDEX);
+		class->candidate = NULL;
 	}
-	if (!class->members.count)
-		return;
-	/* A candidate that was removed from the heap is not reviewed. */
-	if (!class->candidate->listed)
-		class->candidate->fresh = false;
-	read_first(try, class->candidate);
-	if (class->candidate->listed)
-		heap_move(try, class->candidate);
-	else
-		heap_add(try, class->candidate);
 }
 
 /* Whether a class that is not a candidate yet could be better than this one. */
@@ -752,17 +935,18 @@ static struct schedule_candidate *find_best(struct schedule_try *try)
  * left. */
 static void book(struct schedule_try *try, struct schedule_candidate *c)
 {
-	if (c->type != SCHEDULE_NO_INDEX) {
-		add_turn(try, c, c->type);
-		next_turn(try, c);
-	} else if (c->resized) {
-		next_turn(try, c);
-	} else if (!try->run->classes.at.at[c->state].members.count) {
-		heap_drop(try, c);
-	} else {
-		read_first(try, c);
-		heap_move(try, c);
+	struct schedule_turn turn = turn_pop(try, c);
+	bool more = false;
+
+	if (turn.type != SCHEDULE_ID_NONE) {
+		turn_push(try, c, turn_of_type(try, turn.type, try->next_rank++));
+	} else if (!c->resized) {
+		try->run->classes.at.at[turn.state].waits = false;
+		more = add_member(try, turn.state);
 	}
+	take_turn(try, c);
+	if (more && try->run->classes.at.at[turn.state].candidate != c)
+		take_turn(try, try->run->classes.at.at[turn.state].candidate);
 	for (size_t i = 0; i < c->fill.count; i++) {
 		uint32_t shape = c->fill.at[i].shape;
 
@@ -818,7 +1002,8 @@ static void take_best(struct schedule_try *try)
 						   schedule_run_launch(run, type,
 								       try->requests->phase));
 		} else {
-			next_turn(try, best);
+			(void)turn_pop(try, best);
+			take_turn(try, best);
 			continue;
 		}
 		chosen = schedule_try_choose(try, node, state, best->placed, best->fill.at,
@@ -846,17 +1031,17 @@ static void resize_nodes(struct schedule_try *try)
 
 static void place(struct schedule_try *try)
 {
-	struct schedule_run *run = try->run;
-	enum schedule_limit limit;
-
-	if (run->resizable) {
+	if (try->run->resizable) {
 		schedule_resize_begin(try);
 		take_best(try);
 		resize_nodes(try);
 	}
-	for (size_t type = 1; type < run->problem->type_count; type++)
-		if (schedule_run_permits(run, type, try->requests->phase, &limit))
-			add_type(try, type);
+	if (!try->active_count)
+		return;
+	list_launches(try);
+	VEC_EACH(struct schedule_candidate *, c, &try->launches)
+		if ((*c)->kinds.count)
+			take_turn(try, *c);
 	take_best(try);
 }
 
@@ -1020,12 +1205,6 @@ static void undo(struct schedule_try *try)
 
 /* ---- units left over ---- */
 
-/* The limit of types that are launched in turn, and the first type that has it. */
-struct type_limit {
-	enum schedule_limit limit;
-	size_t type;
-};
-
 static bool is_reported(size_t type, enum schedule_limit limit, size_t known_type,
 			enum schedule_limit known_limit)
 {
@@ -1033,10 +1212,31 @@ static bool is_reported(size_t type, enum schedule_limit limit, size_t known_typ
 	       (limit == known_limit && type < known_type);
 }
 
-/* Sets the limit of the shapes that the new node takes. The trees have the shapes with units left. */
-static void set_limits(struct schedule_try *try, const struct schedule_candidate *c,
-		       const struct type_limit *own, struct schedule_leftover *left)
+/* The limit of the types of a candidate, and the first type that has it. */
+static struct schedule_leftover limit_of(const struct schedule_try *try,
+					 const struct schedule_candidate *c)
 {
+	struct schedule_leftover own = { .limit_type = SCHEDULE_NO_INDEX };
+
+	for (size_t i = 0; i < c->type_count; i++) {
+		enum schedule_limit limit;
+
+		if (!is_type_of(try, c, c->types[i]))
+			continue;
+		schedule_run_permits(try->run, c->types[i], try->requests->phase, &limit);
+		if (!is_reported(c->types[i], limit, own.limit_type, own.limit))
+			continue;
+		own.limit = limit;
+		own.limit_type = c->types[i];
+	}
+	return own;
+}
+
+/* Sets the limit of the shapes that its new nodes take. The trees have the shapes with units left. */
+static void set_limits(struct schedule_try *try, const struct schedule_candidate *c,
+		       struct schedule_leftover *left)
+{
+	struct schedule_leftover own = { .limit_type = SCHEDULE_NO_INDEX };
 	struct schedule_room *room = &try->run->room;
 
 	schedule_room_load_part(room, c->state, c->part);
@@ -1048,12 +1248,14 @@ static void set_limits(struct schedule_try *try, const struct schedule_candidate
 		     place = schedule_requests_next(tree, room, place + 1)) {
 			uint32_t shape = tree->shapes.at[place];
 
-			if (!is_reported(own->type, own->limit, left[shape].limit_type,
+			if (own.limit_type == SCHEDULE_NO_INDEX)
+				own = limit_of(try, c);
+			if (!is_reported(own.limit_type, own.limit, left[shape].limit_type,
 					 left[shape].limit) ||
 			    !schedule_room_take(room, &try->list->shapes[shape], 1))
 				continue;
-			left[shape].limit = own->limit;
-			left[shape].limit_type = own->type;
+			left[shape].limit = own.limit;
+			left[shape].limit_type = own.limit_type;
 			schedule_room_unload(room);
 			schedule_room_load_part(room, c->state, c->part);
 		}
@@ -1064,24 +1266,9 @@ static void set_limits(struct schedule_try *try, const struct schedule_candidate
 /* Sets the limits that prevent new nodes, see enum schedule_limit. */
 static void find_limits(struct schedule_try *try, struct schedule_leftover *left)
 {
-	const struct schedule_run *run = try->run;
-	size_t count = run->problem->type_count;
-	struct type_limit *limits = arena_array(run->attempt, count + 1, sizeof(*limits));
-
-	for (size_t type = 0; type < count; type++)
-		limits[type].type = SCHEDULE_NO_INDEX;
-	for (size_t type = 1; type < count; type++) {
-		struct type_limit *own = &limits[run->templates[type].first];
-		enum schedule_limit limit;
-
-		schedule_run_permits(run, type, try->requests->phase, &limit);
-		if (is_reported(type, limit, own->type, own->limit))
-			*own = (struct type_limit){ limit, type };
-	}
-	for (size_t type = 0; type < count; type++)
-		if (limits[type].type != SCHEDULE_NO_INDEX)
-			set_limits(try, candidate_of_type(try, limits[type].type), &limits[type],
-				   left);
+	list_launches(try);
+	VEC_EACH(struct schedule_candidate *, c, &try->launches)
+		set_limits(try, *c, left);
 }
 
 static const struct schedule_leftover *find_left(struct schedule_try *try)

@@ -8,25 +8,25 @@
 
 #include "core/schedule/schedule_run.h"
 
-/* Types that are launched in turn have equal new nodes; nodes that are resized in turn are equal with their new
- * size, or Ray examines the first. */
+/* Nodes or types of one candidate: classes and types that are alike, or nodes that are equal once they are resized, of
+ * which Ray examines the first. */
 struct schedule_turn {
-	union {
-		size_t type;
-		struct {
-			uint32_t node, placed;
-		}; /* of one that would be resized */
-	};
-	uint64_t rank;
+	bool last; /* a new node beyond the room of its type: after all others */
+	uint32_t state;
+	uint32_t type; /* SCHEDULE_ID_NONE: a node */
+	uint32_t node, placed;
+	uint64_t rank; /* of types, and of nodes that would be resized */
 };
 
 struct schedule_candidate {
 	uint32_t state;
-	size_t type; /* whose turn it is; SCHEDULE_NO_INDEX: existing nodes */
-	VEC(struct schedule_turn) turns;
-	size_t turn;
+	size_t type;                     /* whose turn it is; SCHEDULE_NO_INDEX: existing nodes */
+	VEC(struct schedule_turn) turns; /* a heap, the best first */
+	const uint32_t *types; /* each better than the next but for `last`; without those apart */
+	size_t type_count, types_read; /* types_read: that had a turn */
+	bool alone;         /* of one class, whatever its members differ in, or of one type */
 	bool fresh, listed; /* fresh: fill and key are valid; listed: in the heap */
-	bool last;          /* a new node beyond the room of its type: after all others */
+	bool last;          /* of the turn */
 	/* Of equal keys the earlier is chosen: of classes by the first member, of types by rank. */
 	uint32_t node;
 	uint64_t rank;
@@ -92,9 +92,13 @@ struct schedule_try {
 	VEC(struct schedule_candidate *) heap;  /* the best first */
 	VEC(struct schedule_candidate *) stale; /* were filled with more units than are left */
 	VEC(struct schedule_stream) streams;
-	uint64_t next_rank; /* of types */
-	int64_t new_before; /* new nodes of the run before the try */
-	uint32_t first_new; /* the first node that the try launches */
+	struct schedule_alike *alike; /* NULL: not needed yet */
+	struct schedule_intern shared_ids;
+	VEC(struct schedule_candidate *) shared;   /* of nodes that are alike, by these */
+	VEC(struct schedule_candidate *) launches; /* of new nodes */
+	uint64_t next_rank;                        /* of types */
+	int64_t new_before;                        /* new nodes of the run before the try */
+	uint32_t first_new;                        /* the first node that the try launches */
 	bool ranked;        /* the rankings bound the keys of the remaining classes */
 	uint32_t types_max; /* upper bound over all keys */
 	VEC(struct schedule_chosen) chosen;
