@@ -236,15 +236,19 @@ static bool fits_template(const struct choice *choice, const struct ray_request 
 /* The problems of groups whose capacity is unknown, which might serve the request; NULL: none. */
 static const char *unreadable_groups(const struct choice *choice)
 {
+	const struct facts *facts = choice->facts;
 	const char *text = NULL;
 	size_t count = 0;
 
-	for (size_t g = 0; g < choice->facts->group_count && count < UNREADABLE_MAX; g++) {
-		const char *problem = choice->facts->groups[g].problem;
+	ARRAY_EACH(const struct group, group, facts->groups, facts->group_count) {
+		const struct group_offer *offered = &choice->offer->groups[group - facts->groups];
 
-		if (problem && choice->offer->groups[g].seen_capacity.problem)
-			text = count++ ? arena_printf(choice->arena, "%s; %s", text, problem) :
-					 problem;
+		if (count == UNREADABLE_MAX)
+			break;
+		if (group->problem && offered->seen_capacity.problem)
+			text = count++ ?
+				       arena_printf(choice->arena, "%s; %s", text, group->problem) :
+				       group->problem;
 	}
 	return text;
 }
