@@ -438,6 +438,12 @@ static void what_is_reserved_is_lent_to_those_who_give_it_back_in_its_time(void 
 {
 	(void)state;
 	start_lending(599 * SECOND, 6, 0);
+	scene_hold(&scene, SHARE_IDLE,
+		   7); /* of the other one, for which the gang would not fit either */
+	scene_share(&scene);
+	assert_int_equal(scene_ends(&scene, SHARE_RELEASE), 0);
+	scene_done(&scene);
+	start_lending(599 * SECOND, 6, 0);
 	scene_share(&scene);
 	assert_int_equal(scene.result->reserved, 0);
 	expect_granted("lent", 6);
