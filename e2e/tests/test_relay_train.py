@@ -42,7 +42,7 @@ def gpu_nodes(api_server):
 
 @pytest.mark.test_all  # 100 s, 30 of them Ray's own waits; test_scale_spot.py has the notice with an actor
 def test_a_run_takes_a_checkpoint_before_its_node_ends(scenario, controller, api_server, namespace, gpu_nodes):
-    one = scenario(rm.cluster("train", [rm.gpu_group(maxReplicas=4)], idle_seconds=300))
+    one = scenario(rm.with_env(rm.cluster("train", [rm.gpu_group(maxReplicas=4)], idle_seconds=300), rm.LIBRARY_ENV))
     gpu_nodes.make()
     api_server.let_read_nodes(namespace)
     control = controller(namespace)
@@ -90,7 +90,7 @@ def test_a_run_takes_a_checkpoint_before_its_node_ends(scenario, controller, api
 @pytest.mark.test_all
 def test_a_run_on_half_of_the_gpus_moves_from_a_sick_node(scenario, controller, api_server, namespace, gpu_nodes):
     """4 of 8 GPUs: the replacement first, a checkpoint when Ray is notified, and the run goes on with 4 elsewhere."""
-    one = scenario(rm.cluster("train", [rm.gpu_group(maxReplicas=8)], idle_seconds=300))
+    one = scenario(rm.with_env(rm.cluster("train", [rm.gpu_group(maxReplicas=8)], idle_seconds=300), rm.LIBRARY_ENV))
     gpu_nodes.make()
     api_server.let_read_nodes(namespace)
     controller(namespace, "--repair-after-seconds", "1", "--repair-deadline-seconds", str(LEFT), "--repair-deletes")
