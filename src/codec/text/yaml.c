@@ -151,6 +151,22 @@ static bool lacks_blank(const struct yaml *yaml, size_t line)
 	       !strchr(" \r\t/", one.at[at + 1]);
 }
 
+static bool begins_with_dash(struct line line)
+{
+	size_t at = 0;
+
+	while (at < line.size && line.at[at] == ' ')
+		at++;
+	return at + 1 < line.size && line.at[at] == '-' && isalpha((unsigned char)line.at[at + 1]);
+}
+
+/* The line before is "-name: value", of which "-name" is a key. */
+static bool lacks_blank_of_dash(const struct yaml *yaml, size_t line)
+{
+	return yaml->parser.problem && strstr(yaml->parser.problem, "mapping values") && line > 0 &&
+	       begins_with_dash(line_of(yaml, line - 1));
+}
+
 static const struct {
 	bool (*is)(const struct yaml *yaml, size_t line);
 	const char *text;
@@ -161,6 +177,8 @@ static const struct {
 	{ is_template,
 	  "this is a template ({{ }}); give what it renders, as by \"helm template CHART\"" },
 	{ is_second_object, "a second JSON object begins here: write a line --- before it" },
+	{ lacks_blank_of_dash,
+	  "the line before has no blank behind its dash: write \"- key: value\"" },
 	{ lacks_blank, "the line before has no blank behind its colon: write \"key: value\"" },
 };
 
@@ -455,9 +473,15 @@ static int parse_member(struct yaml *yaml, struct cJSON *object, struct names *n
 	if (check_text(yaml))
 		return -1;
 	name = memory_strdup((const char *)yaml->event.data.scalar.value);
-	if (!add_name(names, object, name))
+	if (!add_name(names, object, name)) {
+		bool begins = yaml->event.start_mark.column == 0 &&
+			      (strcmp(name, "apiVersion") == 0 || strcmp(name, "kind") == 0);
+
 		return fail_at(yaml, &yaml->event.start_mark, ERR_INPUT,
-			       "this member is there twice; remove one: ", name);
+			       begins ? "a second object begins here: write a line --- before it" :
+					"this member is there twice; remove one: ",
+			       begins ? "" : name);
+	}
 	yaml->name = yaml->event.start_mark;
 	yaml->has_name = true;
 	if (next_event(yaml) || parse_node(yaml, &value, &height))

@@ -193,7 +193,7 @@ static void test_types(void **state)
 	      "17:17 wrong-type RayCluster n/a spec.workerGroupSpecs[1].resources.CPU |"
 	      " CPU: \"4\"\n"
 	      "20:9 wrong-type RayCluster n/a"
-	      " spec.workerGroupSpecs[1].template.spec.tolerations | tolerations:\n- MEMBER: VALUE\n"
+	      " spec.workerGroupSpecs[1].template.spec.tolerations | tolerations:\n- key: a\n"
 	      "23:18 wrong-type RayCluster n/a"
 	      " spec.workerGroupSpecs[1].template.spec.containers[0].args[0] | - \"1\"\n"
 	      "23:21 wrong-type RayCluster n/a"

@@ -59,17 +59,38 @@ static bool is_device(const struct lint_subject *subject, const struct quantity 
 	return device_find(subject->context->devices, quantity->name) != NULL;
 }
 
+/* "3.5" of "3,5", "1000" of "1,000", "50Gi" of "50 Gi". */
+static const char *plain(struct arena *arena, const char *text)
+{
+	char *all = arena_alloc(arena, strlen(text) + 1), *to = all;
+
+	for (; *text != '\0'; text++) {
+		bool parts = *text == ',' && strspn(text + 1, "0123456789") != 3;
+
+		if (*text != ' ' && *text != '_' && (*text != ',' || parts))
+			*to++ = parts ? '.' : *text;
+	}
+	*to = '\0';
+	return all;
+}
+
 /* The number with the Kubernetes unit that was probably meant: 4G for "4GB"; "" without a number. */
-static const char *guessed(struct arena *arena, const char *text)
+static const char *guessed(struct arena *arena, const char *name, const char *given)
 {
 	static const char units[] = "kKmMgGtTpPeE", meant[] = "kkMMGGTTPPEE";
+	const char *text = plain(arena, given);
 	size_t digits = strspn(text, "0123456789.");
 	const char *unit = digits > 0 ? strchr(units, text[digits]) : NULL;
 	char letter = unit && *unit != '\0' ? meant[unit - units] : '\0';
 	if (digits == 0 || digits > GUESSED_DIGITS_MAX)
 		return "";
+	if (strchr(name, '/')) /* a device */
+		return strcspn(text, ".") < digits ? "" : arena_strndup(arena, text, digits);
+	/* Bytes are seldom meant without a unit. */
 	if (letter == '\0')
-		return arena_strndup(arena, text, digits);
+		return strcmp(name, "cpu") != 0 && text[digits] != '\0' ?
+			       "" :
+			       arena_strndup(arena, text, digits);
 	if (text[digits + 1] == 'i' || text[digits + 1] == 'I')
 		return arena_printf(arena, "%.*s%ci", (int)digits, text,
 				    letter == 'k' ? 'K' : letter);
@@ -79,7 +100,7 @@ static const char *guessed(struct arena *arena, const char *text)
 static void look_for_invalid(struct lint_subject *subject, const struct list *list,
 			     const struct quantity *quantity)
 {
-	const char *guess = guessed(subject->arena, quantity->text);
+	const char *guess = guessed(subject->arena, quantity->name, quantity->text);
 	if (!quantity->valid)
 		lint_report_finding(subject, LINT_RULE_QUANTITY_INVALID,
 				    member(subject, list, quantity),
@@ -191,7 +212,7 @@ static void look_for_lonely(struct lint_subject *subject, const struct list *lis
 	const char *path = arena_printf(subject->arena,
 					"%s.template.spec.containers[%zu].resources", subject->path,
 					list->container);
-	const char *fix, *guess = guessed(subject->arena, quantity->text);
+	const char *fix, *guess = guessed(subject->arena, quantity->name, quantity->text);
 	if (list->limits || !is_device(subject, quantity) || lint_quantity(limits, quantity->name))
 		return;
 	if (quantity->valid)

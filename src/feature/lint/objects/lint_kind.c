@@ -30,7 +30,8 @@ static bool is_group(const char *api_version, const char *group)
 	return strncmp(api_version, group, size) == 0 && api_version[size] == '/';
 }
 
-/* The group of a definition has a dot: "v1" or "rayio/v1" is none, and "ray.oi/v1" is near. */
+/* The group of a definition has a dot: "v1" or "rayio/v1" is none, and "ray.oi/v1" is near, "kuberay.io/v1" another
+ * one of Ray. */
 static bool may_be_group(const char *api_version, const char *group)
 {
 	char name[NEAREST_BYTES_MAX];
@@ -42,7 +43,8 @@ static bool may_be_group(const char *api_version, const char *group)
 		return false;
 	memcpy(name, api_version, size);
 	name[size] = '\0';
-	return !strchr(name, '.') || nearest_distance(name, group) <= GROUP_ERRORS_MAX;
+	return !strchr(name, '.') || nearest_distance(name, group) <= GROUP_ERRORS_MAX ||
+	       (strcmp(group, GROUP) == 0 && strstr(name, "ray"));
 }
 
 const struct lint_kind *lint_kind_find(const char *kind, const char *api_version)

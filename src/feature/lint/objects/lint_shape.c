@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/gpu_pool_object.h"
+#include "codec/text/duration.h"
 #include "codec/text/json.h"
 #include "codec/text/number.h"
 #include "codec/text/yaml_scalar.h"
@@ -155,6 +156,19 @@ static bool is_among(const char *text, const char *const *words)
 	return *words;
 }
 
+/* The number of seconds of "5m" in a field such as idleTimeoutSeconds; NULL: another text or field. */
+static const char *seconds_of(const char *name, const char *text, struct arena *arena)
+{
+	size_t size = strlen(name), end = strlen("Seconds");
+	const char *problem;
+	int64_t ms;
+
+	if (size < end || strcmp(name + size - end, "Seconds") != 0 || *text == '\0' ||
+	    duration_parse(text, &ms, &problem))
+		return NULL;
+	return arena_printf(arena, "%lld", (long long)(ms / MS_PER_SECOND));
+}
+
 /* A quoted integer or boolean without its quotes; what the user has to find out in capitals. */
 static const char *unquoted(const struct json_at *at, enum field_kind kind)
 {
@@ -162,11 +176,14 @@ static const char *unquoted(const struct json_at *at, enum field_kind kind)
 	static const char *const no[] = { "false", "no", "off", "n", NULL };
 	const char *text = json_type(at) == JSON_STRING ? json_text_value(at) : "";
 	double number = json_type(at) == JSON_NUMBER ? json_number_value(at) : -1;
+	const char *seconds = at->name ? seconds_of(at->name, text, at->reader->arena) : NULL;
 
 	if (kind == FIELD_KIND_BOOLEAN && (number == 0 || number == 1))
 		return number == 1 ? "true" : "false";
 	if (kind == FIELD_KIND_BOOLEAN)
 		return is_among(text, yes) ? "true" : is_among(text, no) ? "false" : "true|false";
+	if (seconds)
+		return seconds;
 	return strlen(text) <= SHOWN_BYTES_MAX &&
 			       yaml_scalar_resolve(text).kind == YAML_SCALAR_INTEGER ?
 		       text :
@@ -366,6 +383,17 @@ static const char *first_variable(const struct json_at *at)
 			    value);
 }
 
+/* An object in the place of a list of objects: most likely the dash is missing. */
+static const char *first_element(const struct json_at *at)
+{
+	struct json_at first = json_first(at);
+	const char *value = first.json ? plain_text(&first) : NULL;
+
+	if (!value || strlen(value) > SHOWN_BYTES_MAX || strpbrk(value, "\n\"\\#:{}[]"))
+		return NULL;
+	return line_of(at, arena_printf(at->reader->arena, "\n- %.200s: %s", first.name, value));
+}
+
 /* The form of a value that holds others: the user's own text where it is one. */
 static const char *container_lines(const struct json_at *at, enum field_kind kind)
 {
@@ -381,6 +409,8 @@ static const char *container_lines(const struct json_at *at, enum field_kind kin
 	if (kind != FIELD_KIND_LIST)
 		return line_of(at, "\n  NAME: VALUE");
 	variable = json_type(at) == JSON_OBJECT ? first_variable(at) : NULL;
+	if (!variable && json_type(at) == JSON_OBJECT)
+		variable = first_element(at);
 	return variable ? variable : line_of(at, "\n- MEMBER: VALUE");
 }
 
