@@ -2,9 +2,6 @@
 
 #include <string.h>
 
-#include "codec/text/json_write.h"
-
-#define BODY_MAX ((size_t)1 << 20)
 #define SPEC struct repair_spec
 #define REQUEST struct drain_request
 #define NODE struct repair_node
@@ -80,36 +77,37 @@ int drain_request_decode(const struct cJSON *json, const char *path, struct aren
 				   arena, ret_request, err);
 }
 
+static const struct field patch_metadata_fields[] = {
+	FIELD_TEXT(REQUEST, uid, "uid"),
+	FIELD_TEXT(REQUEST, resource_version, "resourceVersion"),
+	FIELD_END,
+};
+
+static const struct field patch_fields[] = {
+	FIELD_OBJECT(patch_metadata_fields, "metadata"),
+	FIELD_OBJECT(request_status_fields, "status"),
+	FIELD_END,
+};
+
 /* The condition of NVSentinel's drainrequest_controller.go, beside those of others. */
 const char *drain_request_patch_body(const struct drain_request *request, time_ms now,
 				     struct arena *arena)
 {
-	const struct condition complete = { .type = DRAIN_COMPLETE,
-					    .status = "True",
-					    .reason = "NoPods",
-					    .message = "no Pod of a RayCluster is on the Node",
-					    .last_transition =
-						    now / MS_PER_SECOND * MS_PER_SECOND };
-	AUTO(buf_done) struct buf buf;
-	struct json_writer writer;
+	struct drain_request patch = *request;
+	VEC(struct condition) conditions = { .at = NULL };
 
-	buf_init(&buf, BODY_MAX);
-	json_write_init(&writer, &buf, JSON_STYLE_LINE);
-	json_write_object(&writer, NULL);
-	json_write_object(&writer, "metadata");
-	json_write_text(&writer, "uid", request->uid);
-	json_write_text(&writer, "resourceVersion", request->resource_version);
-	json_write_object_end(&writer);
-	json_write_object(&writer, "status");
-	json_write_array(&writer, "conditions");
 	ARRAY_EACH(const struct condition, other, request->conditions, request->condition_count)
 		if (strcmp(other->type, DRAIN_COMPLETE) != 0)
-			field_write_line(&writer, condition_fields, other);
-	field_write_line(&writer, condition_fields, &complete);
-	json_write_array_end(&writer);
-	json_write_object_end(&writer);
-	json_write_object_end(&writer);
-	return arena_strndup(arena, buf_string(&buf), buf.size);
+			VEC_PUSH(arena, &conditions, *other);
+	VEC_PUSH(arena, &conditions,
+		 ((struct condition){ .type = DRAIN_COMPLETE,
+				      .status = "True",
+				      .reason = "NoPods",
+				      .message = "no Pod of a RayCluster is on the Node",
+				      .last_transition = now / MS_PER_SECOND * MS_PER_SECOND }));
+	patch.conditions = conditions.at;
+	patch.condition_count = conditions.count;
+	return field_text(patch_fields, &patch, arena);
 }
 
 FIELD_WORDS(repair_state, enum repair_state)
