@@ -327,6 +327,17 @@ static int64_t unlent_of_others(size_t queue)
 	return sum;
 }
 
+/* Without GPUs that a queue still holds by workers that end for its own work. */
+static int64_t unheld_of_others(size_t queue)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < scene.queues.count; i++)
+		if (i != queue && sums[i].unlent > usage(i) + sums[i].replaced)
+			sum += sums[i].unlent - usage(i) - sums[i].replaced;
+	return sum;
+}
+
 /* ---- the laws of one call ---- */
 
 static const char *check_safety(const struct share_result *result)
@@ -457,7 +468,7 @@ static const char *check_kept(const struct share_result *result)
 		given = true;
 		kept |= soon >= unlent_of_others(i);
 		granted |= sums[i].granted > 0;
-		kept_now |= sums[i].granted > 0 && free >= unlent_of_others(i);
+		kept_now |= sums[i].granted > 0 && free >= unheld_of_others(i);
 		if (usage(i) <= sums[i].guaranteed)
 			continue;
 		if (soon < first_claims(result) ||
