@@ -115,6 +115,11 @@ struct gpu_pool_status {
 	time_ms updated;
 };
 
+static inline int64_t gpu_pool_ms(int64_t seconds, int64_t never)
+{
+	return seconds == GPU_POOL_NEVER ? never : seconds * MS_PER_SECOND;
+}
+
 static inline bool gpu_pool_is_of_flags(const char *name)
 {
 	return strcmp(name, POOL_OF_FLAGS) == 0;

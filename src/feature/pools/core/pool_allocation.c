@@ -42,11 +42,6 @@ struct building {
 	size_t most_groups;            /* of a member */
 };
 
-static int64_t ms_of(int64_t seconds, int64_t never)
-{
-	return seconds == GPU_POOL_NEVER ? never : seconds * MS_PER_SECOND;
-}
-
 static void add_queue(struct building *b, struct pool_table *table,
 		      const struct gpu_pool_queue *queue)
 {
@@ -61,7 +56,7 @@ static void add_queue(struct building *b, struct pool_table *table,
 			 .maximum = queue->has_maximum ? queue->maximum : RESOURCE_AMOUNT_MAX,
 			 .weight = queue->weight,
 			 .priority = queue->priority,
-			 .drain_after_ms = ms_of(busy, SHARE_NEVER) }));
+			 .drain_after_ms = gpu_pool_ms(busy, SHARE_NEVER) }));
 }
 
 /* The last queue of a GPUPool is that of namespaces in no queue. */
@@ -431,7 +426,7 @@ static time_ms collects_until(const struct pool_table *table, const struct pool_
 	return table->pool->reserve_after_seconds == GPU_POOL_NEVER ?
 		       TIME_NONE :
 		       units[run->first].since_ms +
-			       ms_of(table->pool->reserve_after_seconds, INT64_MAX / 4);
+			       gpu_pool_ms(table->pool->reserve_after_seconds, INT64_MAX / 4);
 }
 
 /* Of each group; own->next: when the first one ends. */

@@ -29,11 +29,6 @@ struct rounds {
 	bool more; /* units are left to try */
 };
 
-static int64_t ms_of(int64_t seconds, int64_t never)
-{
-	return seconds == GPU_POOL_NEVER ? never : seconds * MS_PER_SECOND;
-}
-
 /* ---- reservations in time ---- */
 
 static int64_t at_most_ms(const struct pool_table *table)
@@ -120,10 +115,10 @@ static struct share_pool share_pool_of(struct rounds *r, size_t pool)
 	return (struct share_pool){
 		.capacity = capacity > 0 ? capacity : 0,
 		.now_ms = r->input->now,
-		.idle_after_ms = ms_of(table->pool->idle_after_seconds, INT64_MAX / 2),
-		.reserve_after_ms = reserves ?
-					    ms_of(table->pool->reserve_after_seconds, SHARE_NEVER) :
-					    SHARE_NEVER,
+		.idle_after_ms = gpu_pool_ms(table->pool->idle_after_seconds, INT64_MAX / 2),
+		.reserve_after_ms =
+			reserves ? gpu_pool_ms(table->pool->reserve_after_seconds, SHARE_NEVER) :
+				   SHARE_NEVER,
 		.reserve_at_most_ms = at_most_ms(table),
 		.reserved_since_ms = since > 0 ? since : r->input->now,
 		.queues = table->queues.at,
