@@ -633,6 +633,94 @@ static void what_ray_does_not_confirm_is_granted_nothing(void **state)
 	expect(X, 4, 0);
 }
 
+/* ---- forged gangs ---- */
+
+#define HONEST 8 /* GPUs that the tasks of Y always ask for */
+#define FORGERS 4
+#define STEP (10 * SECOND)
+#define TASK (600 * SECOND)
+
+/* The tasks of Y end, others follow. A forger asks for a gang of the whole pool, whose workers are never busy and end. */
+static struct {
+	time_ms ends[HONEST];   /* 0: no worker */
+	time_ms since[FORGERS]; /* of its workers; 0: there are none */
+	int64_t busy_ms;
+} stream;
+
+static void hold_again(size_t member, int64_t count, enum share_state state, time_ms since)
+{
+	for (int64_t i = 0; i < count; i++)
+		VEC_PUSH(
+			&scene.arena, &scene.members[member].workers,
+			((struct pool_worker){ .state = state, .gpus = UNITS(1), .since = since }));
+}
+
+static void work_ends(size_t forgers)
+{
+	for (size_t m = 0; m < forgers; m++) {
+		bool idle = scene.now - stream.since[m] >= 30 * SECOND;
+
+		scene.members[m].workers.count = 0;
+		if (scene.now - stream.since[m] >= 40 * SECOND)
+			stream.since[m] = 0;
+		if (stream.since[m] > 0)
+			hold_again(m, HONEST, idle ? SHARE_IDLE : SHARE_STARTING, stream.since[m]);
+		else if (scene.asks[m].list.count == 0)
+			ask(m, HONEST, 0, true);
+	}
+	scene.members[Y].workers.count = 0;
+	for (size_t i = 0; i < HONEST; i++) {
+		if (stream.ends[i] <= scene.now)
+			stream.ends[i] = 0;
+		if (stream.ends[i] > 0)
+			hold_again(Y, 1, SHARE_BUSY, stream.ends[i] - TASK);
+	}
+}
+
+static void work_begins(size_t forgers)
+{
+	int64_t granted = scene.last->shares[Y].grants[0];
+
+	for (size_t m = 0; m < forgers; m++)
+		if (scene.last->shares[m].grants[0] > 0) {
+			stream.since[m] = scene.now;
+			scene.asks[m].list.count = 0;
+		}
+	for (size_t i = 0; i < HONEST; i++) {
+		if (stream.ends[i] == 0 && granted-- > 0)
+			stream.ends[i] = scene.now + TASK + (time_ms)i * 37 * SECOND;
+		stream.busy_ms += stream.ends[i] > 0 ? STEP : 0;
+	}
+}
+
+static int64_t busy_ms_beside(size_t forgers)
+{
+	memset(&stream, 0, sizeof(stream));
+	scene.now = NOW;
+	scene.capacities[0] = UNITS(HONEST);
+	scene.pools[0].reserve_at_most_seconds = 1800;
+	for (; scene.now < NOW + 240 * MINUTE; scene.now += STEP) {
+		work_ends(forgers);
+		scene.asks[Y].list.count = 0;
+		ask(Y, 1, 0, false);
+		scene.asks[Y].list.at[0].count = HONEST - (int64_t)scene.members[Y].workers.count;
+		scene.asks[Y].list.count = scene.asks[Y].list.at[0].count > 0;
+		allocate();
+		work_begins(forgers);
+	}
+	return stream.busy_ms;
+}
+
+/* Of a team without a guarantee, in 4 hours. */
+static void four_who_forge_gangs_cost_less_than_a_fifth(void **state)
+{
+	int64_t alone = busy_ms_beside(0);
+
+	(void)teardown(state);
+	(void)setup(state);
+	assert_true(busy_ms_beside(FORGERS) * 5 > alone * 4);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
@@ -661,6 +749,7 @@ int main(void)
 		TEST(workers_that_were_never_busy_cost_the_next_grant),
 		TEST(workers_that_were_busy_cost_nothing),
 		TEST(within_the_guarantee_they_cost_nothing),
+		TEST(four_who_forge_gangs_cost_less_than_a_fifth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
