@@ -121,7 +121,8 @@ static int setup(void **state)
 	options_init(&options);
 	control =
 		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
-	objects = pool_objects_new(&control, changed, NULL);
+	objects =
+		pool_objects_new(&control, &(struct pool_objects_callbacks){ .changed = changed });
 	writer = pool_writer_new(&control, objects);
 	assert_true(loop_wait_until(script.loop, is_known, NULL, WAIT_MS));
 	return 0;
