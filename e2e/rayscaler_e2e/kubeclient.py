@@ -54,6 +54,7 @@ RESOURCES: Dict[str, Tuple[str, str, bool]] = {
     "resourceclaimtemplates": ("apis/resource.k8s.io/v1", "ResourceClaimTemplate", True),
     "rayclusters": ("apis/ray.io/v1", "RayCluster", True),
     "resourceflavors": ("apis/kueue.x-k8s.io/v1beta2", "ResourceFlavor", False),
+    "topologies": ("apis/kueue.x-k8s.io/v1beta2", "Topology", False),
     "clusterqueues": ("apis/kueue.x-k8s.io/v1beta2", "ClusterQueue", False),
     "localqueues": ("apis/kueue.x-k8s.io/v1beta2", "LocalQueue", True),
     "workloadpriorityclasses": ("apis/kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass", False),

@@ -36,7 +36,7 @@ class Kueue:
         work_dir.mkdir(parents=True, exist_ok=True)
         self._install()
         words = [str(checkout / "bin" / "manager"), f"--config={self._config()}"]
-        words += ["--feature-gates=VisibilityOnDemand=false", "--zap-log-level=2"]
+        words += ["--feature-gates=VisibilityOnDemand=false,ElasticJobsViaWorkloadSlicesWithTAS=true", "--zap-log-level=2"]
         kubeconfig = server.write_kubeconfig(work_dir / "kubeconfig", token=server.tokens[ADMIN_USER])
         env = {"KUBECONFIG": str(kubeconfig), "PATH": "/usr/bin:/bin"}
         self.process = Process("kueue", words, work_dir / "kueue.log", env)
@@ -106,14 +106,23 @@ class Kueue:
         for name, value in wait_until(made, 60, "the certificate of Kueue").items():
             (directory / name).write_bytes(base64.b64decode(value))
 
-    def quota(self, **resources: Any) -> None:
+    def topology(self, label: str) -> str:
+        """A flavor of the Nodes with this label, of which Kueue chooses one for each Pod."""
+        api, metadata = {"apiVersion": "kueue.x-k8s.io/v1beta2"}, {"name": "hosts"}
+        levels = [{"nodeLabel": "kubernetes.io/hostname"}]
+        self._server.apply({**api, "kind": "Topology", "metadata": metadata, "spec": {"levels": levels}})
+        spec = {"nodeLabels": {label: "true"}, "topologyName": metadata["name"]}
+        self._server.apply({**api, "kind": "ResourceFlavor", "metadata": metadata, "spec": spec})
+        return metadata["name"]
+
+    def quota(self, flavor: str = "any", **resources: Any) -> None:
         """Nominal quotas; "gpu" is nvidia.com/gpu. Higher priorities preempt lower ones."""
         amounts = {"cpu": 100, "memory": "100Gi", **resources}
         listed = [
             {"name": "nvidia.com/gpu" if name == "gpu" else name, "nominalQuota": amount} for name, amount in amounts.items()
         ]
         covered = [one["name"] for one in listed]
-        flavors = [{"name": "any", "resources": listed}]
+        flavors = [{"name": flavor, "resources": listed}]
         spec: Object = {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": covered, "flavors": flavors}]}
         spec["preemption"] = {"withinClusterQueue": "LowerPriority"}
         self._server.apply(

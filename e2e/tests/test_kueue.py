@@ -6,6 +6,7 @@ KUEUE is a checkout of its tag v0.18.6 or v0.19.2, built there with ``go build -
 """
 
 import json
+from contextlib import ExitStack
 
 import pytest
 
@@ -13,6 +14,7 @@ from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT
 from rayscaler_e2e.kueue import ELASTIC, QUEUE_LABEL, Kueue
+from rayscaler_e2e.nodes import Nodes
 from rayscaler_e2e.pools import Fleet
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
@@ -25,6 +27,12 @@ def kueue(api_server):
     made = Kueue(api_server, paths.kueue(), paths.work_root() / "kueue")
     yield made
     made.close()
+
+
+@pytest.fixture
+def nodes(api_server, namespace):
+    with ExitStack() as stack:
+        yield Nodes(api_server, namespace, stack)
 
 
 def elastic(kueue, namespace, groups):
@@ -182,6 +190,36 @@ def test_a_refused_launch_moves_to_the_next_group(kueue, scenario, namespace, co
         assert kueue.admitted(namespace) == {"head": 1, "first": 0, "second": 1}
         program.end()
     one.wait_empty(group="second")
+
+
+def test_a_launch_that_the_topology_has_no_room_for_keeps_its_place(kueue, scenario, namespace, controller, api_server, nodes):
+    """Kueue chooses a Node for the head, and admits workers that the Nodes hold; a group that begins without Pods has no such
+    gate. The quota has room for more than the Nodes."""
+    label = f"{namespace[:20].rstrip('-')}/topology"
+
+    def host(name, gpus):
+        hostname = f"{namespace[:30].rstrip('-')}-{name}"
+        return nodes.node(name, {"nvidia.com/gpu": gpus}, {label: "true", "kubernetes.io/hostname": hostname})
+
+    first = host("n-1", "2")
+    kueue.quota(flavor=kueue.topology(label), gpu=8)
+    kueue.let_read(namespace, CONTROLLER_ACCOUNT)
+    group = rm.gpu_group(annotations={"kueue.x-k8s.io/podset-unconstrained-topology": "true"})
+    one = scenario(elastic(kueue, namespace, [group]))
+    controller(namespace)
+    with one.program() as program:
+        program.actors(2, num_gpus=1)
+        assert len(program.ready("actors", seconds=90)) == 2
+        assert one.head()["spec"]["nodeSelector"]["kubernetes.io/hostname"] == first, "the head was behind the gate"
+        program.actors(1, "more", num_gpus=1)
+        wait_until(lambda: one.replicas() == 3 and kueue.waiting(namespace), 30, "the larger Workload")
+        wait_until(lambda: "doesn't allow to fit any of 1 pod(s)" in status_text(one), 30, "Kueue's words")
+        before = patches(api_server, namespace)
+        hold(lambda: one.replicas() == 3, 12, "the place in the queue")
+        assert patches(api_server, namespace) == before
+        host("n-2", "1")
+        program.ready("more", seconds=90)
+        program.end()
 
 
 def test_beside_a_pool(kueue, scenario, pool, namespace, controller):

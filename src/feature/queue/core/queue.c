@@ -160,7 +160,7 @@ static bool is_lower_case_of(const char *lower, const char *name)
 	for (; *name && *lower == (*name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name);
 	     name++)
 		lower++;
-	return *name == *lower;
+	return *name == '\0' && *lower == '\0';
 }
 
 static const struct kueue_pod_set *pod_set_of(const struct kueue_workload *workload,
