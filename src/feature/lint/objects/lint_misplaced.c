@@ -109,6 +109,8 @@ const char *lint_misplaced(const char *name, const char *kind, struct arena *are
 {
 	size_t size = strlen(name);
 
+	if (size == 0)
+		return NULL;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		const char *at = is_for(places[i].kind, kind) ? strstr(places[i].names, name) :
 								NULL;

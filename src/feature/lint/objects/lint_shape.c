@@ -130,6 +130,8 @@ static const char *shown_name(const struct check *check, const struct json_at *a
 {
 	if (strcmp(check->kind, AUTOSCALER_KIND) == 0 || strcmp(check->kind, GPU_POOL_KIND) == 0)
 		return lint_shown_path(json_path(at));
+	if (at->name && *at->name == '\0')
+		return "\"\"";
 	return at->name ? at->name : "an element of this list";
 }
 
