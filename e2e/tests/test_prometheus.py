@@ -37,7 +37,7 @@ MAY_BE_EMPTY = {
     ("Back-off by group", "{{namespace}}/{{raycluster}} {{group}}: {{cause}}"),
     ("Demand that cannot be served", "{{reason}}"),
     ("Nodes with a sign that they are sick", "{{namespace}}/{{raycluster}} {{state}}"),
-    ("Workers on Nodes with a sign", "{{namespace}}/{{raycluster}} {{state}}"),
+    ("Workers on Nodes with a sign", "{{namespace}}/{{raycluster}} {{state}} {{use}}"),
     ("Errors of calls to Ray", "{{kind}}"),
 }
 RAY_BOARDS = ("default", "serve")

@@ -5,6 +5,7 @@
 #include "core/model/plan.h"
 #include "core/model/snapshot.h"
 #include "ctl/pass/pass.h"
+#include "ctl/report/metrics_text.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/nodes.h"
@@ -13,6 +14,7 @@
 #include "kube/kube_informer.h"
 #include "test/support/feature_alone.h"
 #include "test/support/kube_script.h"
+#include "test/support/metrics_lines.h"
 
 #define LIST_OF(items) "{'metadata':{'resourceVersion':'9'},'items':[" items "]}"
 #define POD(name, node, phase)                                                                     \
@@ -263,7 +265,7 @@ static struct pod worker(const char *name, const char *node, const char *members
 		&arena,
 		"{'metadata':{'namespace':'a','name':'%s','labels':{'ray.io/cluster':'demo',"
 		"'ray.io/node-type':'worker','ray.io/group':'g'}},'spec':{'nodeName':'%s',"
-		"'containers':[{'name':'ray'}]},'status':{%s}}",
+		"'containers':[{'name':'ray','resources':{'limits':{'nvidia.com/gpu':'2'}}}]},'status':{%s}}",
 		name, node, members));
 	struct pod pod;
 	struct err err;
@@ -450,6 +452,57 @@ static void test_a_setting_without_effect_is_a_condition(void **state)
 	assert_non_null(strstr(unread(), "--repair-drain-requests has no effect"));
 }
 
+#define RUNNING "'phase':'Running'"
+
+/* Two decisions 10 s apart: the workers on the sick Node, and the GPU time that the idle ones lose. */
+static void test_workers_and_lost_gpu_time_are_counted(void **state)
+{
+	const struct pod list[] = { worker("w-1", "n1", RUNNING), worker("w-2", "n1", RUNNING),
+				    worker("w-3", "n2", RUNNING) };
+	const struct pod *all[] = { &list[0], &list[1], &list[2] };
+	const struct resource total = { "GPU", 2 * RESOURCE_UNIT };
+	struct ray_node busy = { .instance_id = "w-1",
+				 .status = RAY_NODE_RUNNING,
+				 .total = { &total, 1 } };
+	const struct ray_state ray = { .nodes = &busy, .node_count = 1 };
+	struct repair_node sick = { .node = "n1", .state = REPAIR_STATE_BEGUN };
+	const struct plan_repair repair = { .nodes = { .at = &sick, .count = 1 } };
+	const struct snapshot snapshot = { .cluster = { .namespace_ = "a", .name = "demo" },
+					   .pods = all,
+					   .pod_count = 3,
+					   .ray_state = &ray,
+					   .settings = options.settings,
+					   .device_table = device_table_builtin() };
+	const struct plan plan = { .repair = &repair };
+	struct pass_decision decision = { .plan = &plan, .snapshot = &snapshot };
+	const struct metrics_cluster cluster = { .of = { "a", "demo", "a/demo" } };
+	AUTO(buf_done) struct buf text;
+
+	(void)state;
+	requests = LIST_OF("");
+	start();
+	decision.monotonic_ms = 1000;
+	repair_feature.decided(drainer, &decision);
+	decision.monotonic_ms = 11000;
+	repair_feature.decided(drainer, &decision);
+	buf_init(&text, 65536);
+	ARRAY_EACH(const struct feature_metric, metric, repair_feature.metrics,
+		   repair_feature.metric_count) {
+		struct metrics_family family = { .buf = &text, .row = &metric->row };
+
+		metric->write(drainer, &cluster, &family);
+	}
+#define OF_DEMO(name, rest) name "{namespace=\"a\",raycluster=\"demo\"," rest
+	metrics_expect_line(&text, OF_DEMO("rayscaler_workers_on_nodes_to_repair",
+					   "state=\"Begun\",use=\"busy\"} 1"));
+	metrics_expect_line(&text, OF_DEMO("rayscaler_workers_on_nodes_to_repair",
+					   "state=\"Begun\",use=\"idle\"} 1"));
+	metrics_expect_line(&text, OF_DEMO("rayscaler_gpu_seconds_on_nodes_to_repair_total",
+					   "use=\"busy\"} 20"));
+	metrics_expect_line(&text, OF_DEMO("rayscaler_gpu_seconds_on_nodes_to_repair_total",
+					   "use=\"idle\"} 20"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -470,6 +523,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_event_of_a_failed_worker_has_the_sign,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_setting_without_effect_is_a_condition, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_workers_and_lost_gpu_time_are_counted, setup,
 						teardown),
 	};
 

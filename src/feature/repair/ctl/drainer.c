@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "core/capacity/gpu_count.h"
 #include "core/model/identity.h"
 #include "core/model/pod_status.h"
 #include "ctl/pass/pass.h"
@@ -25,6 +26,11 @@ struct drainer {
 	bool grant_timer_runs;
 };
 
+/* Of a worker on a Node with a sign. */
+enum use { USE_BUSY = 0, USE_IDLE, USE_COUNT };
+
+static const char *const use_names[] = { [USE_BUSY] = "busy", [USE_IDLE] = "idle" };
+
 /* Of a RayCluster: its failed workers, and counts of the last decision. */
 struct repaired {
 	struct cluster_entry of;
@@ -33,8 +39,11 @@ struct repaired {
 	bool has_nodes; /* with a sign */
 	bool has_spec;  /* spec.repair */
 	struct {
-		int64_t nodes, workers;
+		int64_t nodes, workers[USE_COUNT];
 	} of_state[REPAIR_STATE_COUNT];
+	int64_t gpus[USE_COUNT];   /* of these workers, in 1/10000 */
+	int64_t gpu_ms[USE_COUNT]; /* their time since the start, in 1/10000 */
+	int64_t counted_ms;        /* monotonic: when `gpus` were counted */
 };
 
 /* ---- the limit of the fleet ---- */
@@ -262,6 +271,50 @@ static bool reads_node_sign(const void *self, const struct node *node,
 			   repair_signal_of(settings, node, &scratch, &signal);
 }
 
+/* The workers of the last decision have kept their GPUs until this one. */
+static void count_time(struct repaired *repaired, int64_t now_ms)
+{
+	for (enum use use = USE_BUSY; use < USE_COUNT; use++)
+		repaired->gpu_ms[use] += repaired->gpus[use] * (now_ms - repaired->counted_ms);
+	repaired->counted_ms = now_ms;
+}
+
+/* Pods whose Ray node has work. */
+static struct map busy_pods(const struct ray_state *ray, struct arena *arena)
+{
+	struct map busy = MAP_IN(arena);
+
+	ARRAY_EACH(const struct ray_node, node, ray ? ray->nodes : NULL, ray->node_count)
+		if (!ray_node_is_unused(node))
+			map_set(&busy, node->instance_id, (void *)(uintptr_t)node);
+	return busy;
+}
+
+static void count_workers(struct repaired *repaired, const struct snapshot *snapshot,
+			  const struct plan_repair *repair)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct map sick = MAP_IN(&scratch), busy = busy_pods(snapshot->ray_state, &scratch);
+
+	VEC_EACH(const struct repair_node, node, &repair->nodes) {
+		repaired->of_state[node->state].nodes++;
+		map_set(&sick, node->node, (void *)(uintptr_t)node);
+	}
+	for (size_t i = 0; i < snapshot->pod_count; i++) {
+		const struct pod *pod = snapshot->pods[i];
+		const struct repair_node *node = map_get(&sick, pod->spec.node_name);
+		enum use use = map_get(&busy, pod->name) ? USE_BUSY : USE_IDLE;
+
+		if (!node || !pod_is_worker(pod) || pod->deleting ||
+		    (node->pods && !name_set_contains(node->pods, pod->name)))
+			continue;
+		repaired->of_state[node->state].workers[use]++;
+		repaired->gpus[use] = resource_sum(
+			repaired->gpus[use], gpu_count_of_pod(pod, &snapshot->settings,
+							      snapshot->device_table, &scratch));
+	}
+}
+
 static void decided(void *self, const struct pass_decision *decision)
 {
 	struct drainer *drainer = self;
@@ -275,45 +328,65 @@ static void decided(void *self, const struct pass_decision *decision)
 	repaired->has_spec = decision->snapshot->autoscaler &&
 			     decision->snapshot->autoscaler->repair;
 	memset(repaired->of_state, 0, sizeof(repaired->of_state));
+	count_time(repaired, decision->monotonic_ms);
+	memset(repaired->gpus, 0, sizeof(repaired->gpus));
 	if (repair)
-		VEC_EACH(const struct repair_node, node, &repair->nodes) {
-			repaired->of_state[node->state].nodes++;
-			repaired->of_state[node->state].workers += node->workers;
-		}
+		count_workers(repaired, decision->snapshot, repair);
 	repair_asks_set(&repaired->asks, repair);
 	if (repaired->asks.count >
 	    0) /* later, so that those of a new controller have asked as well */
 		start_grant_timer(drainer, DRAINER_FIRST_MS);
 }
 
-static void write_counts(const struct drainer *drainer, const struct metrics_cluster *cluster,
-			 bool workers, struct metrics_family *family)
+static const struct repaired *repaired_of(const struct drainer *drainer,
+					  const struct metrics_cluster *cluster)
 {
-	const struct repaired *repaired =
-		cluster_map_get(&drainer->of.clusters, cluster->of.namespace_, cluster->of.name);
-
-	if (!repaired || !repaired->has_nodes)
-		return;
-	for (size_t i = 0; i < REPAIR_STATE_COUNT; i++) {
-		const char *const labels[] = { cluster->of.namespace_, cluster->of.name,
-					       repair_state_name((enum repair_state)i) };
-
-		metrics_text_integer(family, labels,
-				     workers ? repaired->of_state[i].workers :
-					       repaired->of_state[i].nodes);
-	}
+	return cluster_map_get(&drainer->of.clusters, cluster->of.namespace_, cluster->of.name);
 }
 
 static void write_nodes(const void *self, const struct metrics_cluster *cluster,
 			struct metrics_family *family)
 {
-	write_counts(self, cluster, false, family);
+	const struct repaired *repaired = repaired_of(self, cluster);
+
+	if (!repaired || !repaired->has_nodes)
+		return;
+	for (enum repair_state state = 0; state < REPAIR_STATE_COUNT; state++)
+		metrics_text_integer(family,
+				     (const char *const[]){ cluster->of.namespace_,
+							    cluster->of.name,
+							    repair_state_name(state) },
+				     repaired->of_state[state].nodes);
 }
 
 static void write_workers(const void *self, const struct metrics_cluster *cluster,
 			  struct metrics_family *family)
 {
-	write_counts(self, cluster, true, family);
+	const struct repaired *repaired = repaired_of(self, cluster);
+
+	if (!repaired || !repaired->has_nodes)
+		return;
+	for (enum repair_state state = 0; state < REPAIR_STATE_COUNT; state++)
+		for (enum use use = USE_BUSY; use < USE_COUNT; use++)
+			metrics_text_integer(
+				family,
+				(const char *const[]){ cluster->of.namespace_, cluster->of.name,
+						       repair_state_name(state), use_names[use] },
+				repaired->of_state[state].workers[use]);
+}
+
+static void write_gpu_seconds(const void *self, const struct metrics_cluster *cluster,
+			      struct metrics_family *family)
+{
+	const struct repaired *repaired = repaired_of(self, cluster);
+
+	if (!repaired)
+		return;
+	for (enum use use = USE_BUSY; use < USE_COUNT; use++)
+		metrics_text_integer(family,
+				     (const char *const[]){ cluster->of.namespace_,
+							    cluster->of.name, use_names[use] },
+				     repaired->gpu_ms[use] / RESOURCE_UNIT / MS_PER_SECOND);
 }
 
 static const struct feature_metric metrics[] = {
@@ -323,9 +396,13 @@ static const struct feature_metric metrics[] = {
 	  .need = METRICS_SCALED,
 	  .write = write_nodes },
 	{ .row = { METRICS_GAUGE, "rayscaler_workers_on_nodes_to_repair",
-		   "namespace,raycluster,state", "Workers of the RayCluster on those Nodes." },
+		   "namespace,raycluster,state,use", "Workers there: busy, idle." },
 	  .need = METRICS_SCALED,
 	  .write = write_workers },
+	{ .row = { METRICS_COUNTER, "rayscaler_gpu_seconds_on_nodes_to_repair_total",
+		   "namespace,raycluster,use", "Their GPU time; idle is lost." },
+	  .need = METRICS_SCALED,
+	  .write = write_gpu_seconds },
 };
 
 const struct feature repair_feature = {
