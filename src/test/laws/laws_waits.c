@@ -447,13 +447,26 @@ static struct cJSON *make_drained(struct cJSON *tree, bool counted, struct laws_
 	return NULL;
 }
 
+/* Tasks leave a worker that has not joined for a replacement that has, and then the work of the one that ends needs
+ * a place again. */
+static bool have_joined(const struct cJSON *tree)
+{
+	TREE_EACH(pod, TREE_AT(tree, "pods"))
+		if (!TREE_AT(pod, "metadata", "deletionTimestamp") && !facts_pod_ended(pod) &&
+		    strcmp(facts_pod_label(pod, "ray.io/node-type"), "worker") == 0 &&
+		    !facts_living_node(tree, tree_text(TREE_AT(pod, "metadata"), "name")))
+			return false;
+	return true;
+}
+
 static bool check_drains(struct cJSON *tree, struct laws_random *random,
 			 struct laws_verdict *verdict)
 {
 	bool counted = laws_random_below(random, 2);
 	struct cJSON *drained, *created, *without, *plan, *last, *best;
 
-	if (cJSON_GetArraySize(facts_groups(tree)) != 1 || TREE_AT(tree, "autoscaler"))
+	if (cJSON_GetArraySize(facts_groups(tree)) != 1 || TREE_AT(tree, "autoscaler") ||
+	    !have_joined(tree))
 		return false;
 	drained = make_drained(tree, counted, random, verdict);
 	if (!drained)
