@@ -357,13 +357,19 @@ static bool make_ending(struct cJSON *tree, struct cJSON *without, struct laws_r
 	return any;
 }
 
+/* A request that Ray places on no living worker needs a new one, or a Pod that is missing. */
+static bool has_stuck_demand(const struct cJSON *tree)
+{
+	return cJSON_GetArraySize(TREE_AT(tree, "memory", "stuckDemand")) > 0;
+}
+
 static bool check_ending(struct cJSON *tree, struct laws_random *random,
 			 struct laws_verdict *verdict)
 {
 	struct cJSON *without = cJSON_Duplicate(tree, true), *plan = NULL, *best = NULL;
 	/* With several groups demand gives way to others, in which more or fewer workers serve it. */
 	bool any = cJSON_GetArraySize(facts_groups(tree)) == 1 && !TREE_AT(tree, "autoscaler") &&
-		   make_ending(tree, without, random);
+		   !has_stuck_demand(tree) && make_ending(tree, without, random);
 	bool counted = laws_random_below(random, 2);
 
 	if (any && !counted) {
