@@ -256,6 +256,7 @@ static enum write_next next_write(struct write_item *item, struct kube_request *
 
 static const struct write_kind kind = {
 	.message = MESSAGE,
+	.denied = MESSAGE ", its users see nothing there",
 	.allowed = "RayClusterAutoscalers can be written now",
 	.interval_ms = STATUS_INTERVAL_MS,
 	.next = next_write,

@@ -34,8 +34,9 @@ static void note_failed(struct write_item *item, const struct err *err, int64_t 
 
 	if (err->kind == ERR_DENIED) {
 		if (!queue->denied)
-			log_warning(kind->message, "object", item->key, "error", err->text,
-				    kind->fix ? "fix" : NULL, kind->fix, NULL);
+			log_warning(kind->denied ? kind->denied : kind->message, "object",
+				    item->key, "error", err->text, kind->fix ? "fix" : NULL,
+				    kind->fix, NULL);
 		queue->denied = true;
 	} else if (err->kind != ERR_CONFLICT && err->kind != ERR_NOT_FOUND) {
 		(void)log_repeat_error(&item->trouble, kind->message, item->key, err->text);

@@ -37,6 +37,7 @@ enum write_next {
 
 struct write_kind {
 	const char *message; /* "cannot write ..." */
+	const char *denied;  /* of a missing right; NULL: `message` */
 	const char *allowed; /* after a missing right was given */
 	const char *fix;     /* of a missing right; NULL: the error has it */
 	int64_t interval_ms; /* between two writes of one object */
