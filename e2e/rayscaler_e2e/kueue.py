@@ -176,8 +176,13 @@ class Kueue:
 
     def waiting(self, namespace: str) -> List[str]:
         """What the Workloads say that wait for quota."""
-        waiting = [one for one in self.workloads(namespace) if not _is(one, "QuotaReserved")]
-        return [json.dumps(one.get("status", {}).get("conditions", [])) for one in waiting]
+        return [json.dumps(one.get("status", {}).get("conditions", [])) for one in self._without_quota(namespace)]
+
+    def names_waiting(self, namespace: str) -> List[str]:
+        return sorted(one["metadata"]["name"] for one in self._without_quota(namespace))
+
+    def _without_quota(self, namespace: str) -> List[Object]:
+        return [one for one in self.workloads(namespace) if not _is(one, "QuotaReserved")]
 
     def close(self) -> None:
         for made in self._webhooks:

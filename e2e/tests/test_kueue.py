@@ -35,10 +35,19 @@ def nodes(api_server, namespace):
         yield Nodes(api_server, namespace, stack)
 
 
-def elastic(kueue, namespace, groups):
-    manifest = rm.cluster("elastic", groups, annotations=ELASTIC)
+def elastic(kueue, namespace, groups, **fields):
+    manifest = rm.cluster("elastic", groups, annotations=ELASTIC, **fields)
     manifest["metadata"]["labels"] = {QUEUE_LABEL: kueue.local_queue(namespace)}
     return manifest
+
+
+def topology_host(nodes, namespace, name, gpus, label):
+    hostname = f"{namespace[:30].rstrip('-')}-{name}"
+    return nodes.node(name, {"nvidia.com/gpu": str(gpus)}, {label: "true", "kubernetes.io/hostname": hostname})
+
+
+def chosen_host(pod):
+    return pod["spec"]["nodeSelector"]["kubernetes.io/hostname"]
 
 
 def patches(api_server, namespace):
@@ -196,12 +205,7 @@ def test_a_launch_that_the_topology_has_no_room_for_keeps_its_place(kueue, scena
     """Kueue chooses a Node for the head, and admits workers that the Nodes hold; a group that begins without Pods has no such
     gate. The quota has room for more than the Nodes."""
     label = f"{namespace[:20].rstrip('-')}/topology"
-
-    def host(name, gpus):
-        hostname = f"{namespace[:30].rstrip('-')}-{name}"
-        return nodes.node(name, {"nvidia.com/gpu": gpus}, {label: "true", "kubernetes.io/hostname": hostname})
-
-    first = host("n-1", "2")
+    first = topology_host(nodes, namespace, "n-1", 2, label)
     kueue.quota(flavor=kueue.topology(label), gpu=8)
     kueue.let_read(namespace, CONTROLLER_ACCOUNT)
     group = rm.gpu_group(annotations={"kueue.x-k8s.io/podset-unconstrained-topology": "true"})
@@ -210,15 +214,149 @@ def test_a_launch_that_the_topology_has_no_room_for_keeps_its_place(kueue, scena
     with one.program() as program:
         program.actors(2, num_gpus=1)
         assert len(program.ready("actors", seconds=90)) == 2
-        assert one.head()["spec"]["nodeSelector"]["kubernetes.io/hostname"] == first, "the head was behind the gate"
+        assert chosen_host(one.head()) == first, "the head was behind the gate"
         program.actors(1, "more", num_gpus=1)
         wait_until(lambda: one.replicas() == 3 and kueue.waiting(namespace), 30, "the larger Workload")
         wait_until(lambda: "doesn't allow to fit any of 1 pod(s)" in status_text(one), 30, "Kueue's words")
         before = patches(api_server, namespace)
         hold(lambda: one.replicas() == 3, 12, "the place in the queue")
         assert patches(api_server, namespace) == before
-        host("n-2", "1")
+        topology_host(nodes, namespace, "n-2", 1, label)
         program.ready("more", seconds=90)
+        program.end()
+
+
+def test_workers_behind_the_gate_of_the_topology(kueue, scenario, namespace, controller, api_server, nodes):
+    """A group that begins with Pods has this gate in its template, beside that of elastic jobs, so all of its later Pods have
+    both. Kueue takes the second one away when it has chosen a Node. It counts Pods of the previous Workload twice while it looks
+    for the next one's (0.19.2, handleScaleUp in pkg/cache/scheduler/tas_elastic_workloads.go), so 4 GPUs are full with 2."""
+    label = f"{namespace[:20].rstrip('-')}/topology"
+    first = topology_host(nodes, namespace, "n-1", 4, label)
+    kueue.quota(flavor=kueue.topology(label), gpu=8)
+    kueue.let_read(namespace, CONTROLLER_ACCOUNT)
+    group = rm.gpu_group(replicas=1, minReplicas=1, annotations={"kueue.x-k8s.io/podset-unconstrained-topology": "true"})
+    one = scenario(elastic(kueue, namespace, [group]))
+    controller(namespace)
+    with one.program() as program:
+        program.actors(2, num_gpus=1)
+        assert len(program.ready("actors", seconds=90)) == 2
+        gates = {gate["name"] for gate in one.group()["template"]["spec"]["schedulingGates"]}
+        assert gates == {"kueue.x-k8s.io/elastic-job", "kueue.x-k8s.io/topology"}
+        assert {chosen_host(pod) for pod in one.worker_pods()} == {first}
+        program.actors(1, "more", num_gpus=1)
+        wait_until(lambda: one.replicas() == 3 and kueue.waiting(namespace), 30, "the larger Workload")
+        wait_until(lambda: "doesn't allow to fit any of 1 pod(s)" in status_text(one), 30, "Kueue's words")
+        before = patches(api_server, namespace)
+        hold(lambda: one.replicas() == 3, 12, "the place in the queue")
+        assert patches(api_server, namespace) == before
+        second = topology_host(nodes, namespace, "n-2", 1, label)
+        program.ready("more", seconds=90)
+        assert sorted(map(chosen_host, one.worker_pods())) == [first, first, second]
+        program.end()
+    wait_until(lambda: one.replicas() == 1 and len(one.worker_pods()) == 1, 60, "minReplicas")
+
+
+def test_killed_while_a_launch_waits_and_while_it_is_admitted(kueue, scenario, namespace, controller, api_server):
+    """The Workload that waits stays the same one: that is the place in the queue."""
+    kueue.quota(gpu=1)
+    kueue.let_read(namespace, CONTROLLER_ACCOUNT)
+    one = scenario(elastic(kueue, namespace, [rm.gpu_group()]))
+    ours = controller(namespace)
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        program.ready("actors", seconds=60)
+        program.actors(1, "more", num_gpus=1)
+        wait_until(lambda: one.replicas() == 2 and kueue.waiting(namespace), 30, "the larger Workload")
+        place, before = kueue.names_waiting(namespace), patches(api_server, namespace)
+        for _ in range(3):
+            ours.kill()
+            ours.start()
+            hold(lambda: one.replicas() == 2 and kueue.names_waiting(namespace) == place, 6, "the place in the queue")
+        assert patches(api_server, namespace) == before
+        ours.kill()
+        kueue.quota(gpu=2)
+        program.ready("more", seconds=60)
+        ours.start()
+        hold(lambda: one.replicas() == 2, 6, "busy workers")
+        assert kueue.admitted(namespace) == {"head": 1, "gpu-group": 2} and patches(api_server, namespace) == before
+        ours.kill()
+        program.end()
+    ours.start()
+    one.wait_empty()
+    wait_until(lambda: kueue.admitted(namespace) == {"head": 1, "gpu-group": 0}, 30, "the Workload without workers")
+
+
+def test_kueues_own_test_of_autoscaling(kueue, scenario, namespace, controller, api_server, nodes):
+    """Kueue's test/e2e/singlecluster/extended/kuberay_autoscaling_test.go of 0.19.2 with our autoscaler, step by step:
+
+    ==============================================  ==============================================
+    its step or assertion                           here
+    ==============================================  ==============================================
+    flavor with a Node label; 3 CPUs, 2Gi           ``on-demand``, ``kueue.quota`` and a Node with it
+    RayCluster: suspended, elastic, autoscaled      ``elastic(..., suspend=True)``
+    head of 1 CPU, ``num-cpus: 0``; idle after 1 s  ``head_cpus=0``, ``idle_seconds=1``
+    groups a and b: 400m, a resource each, max 1    ``group``
+    ``suspend`` false, HeadPodReady, head Running,  "the head without workers"
+    desiredWorkerReplicas 0
+    detached actor of a (b), with ``num_cpus=0``    ``program.actors``
+    replicas and running Pods of both groups        ``sizes``
+    one Workload that has not finished; admitted;   ``accounts``
+    its PodSets have these counts
+    end of the actor of a: b as before; of b: none  ``program.release``
+    ==============================================  ==============================================
+
+    Its actors outlive their driver; ours end with it, and it does not end before.
+    """
+    label = {f"{namespace[:20].rstrip('-')}/instance-type": "on-demand"}
+    nodes.node("n-1", {}, label)
+    metadata = {"name": "on-demand"}
+    flavor = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": metadata}
+    api_server.apply({**flavor, "spec": {"nodeLabels": label}})
+    kueue.quota(flavor="on-demand", cpu=3, memory="2Gi")
+
+    def group(name, resource):
+        made = rm.group(name, maxReplicas=1, params={"num-cpus": "0", "resources": f"'{{\"{resource}\": 1}}'"})
+        made["template"]["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "400m"}, "requests": {"cpu": "400m"}}
+        return made
+
+    groups = [group("workers-a", "worker_a"), group("workers-b", "worker_b")]
+    manifest = elastic(kueue, namespace, groups, idle_seconds=1, head_cpus=0, suspend=True)
+    head = manifest["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
+    head["resources"] = {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}
+    one = scenario(manifest)
+    controller(namespace)
+
+    def is_ready():
+        made = one.get()
+        conditions = {c["type"]: c["status"] for c in made.get("status", {}).get("conditions", [])}
+        running = one.head() and one.head()["status"].get("phase") == "Running"
+        wanted = made.get("status", {}).get("desiredWorkerReplicas", 0)
+        return made["spec"]["suspend"] is False and conditions.get("HeadPodReady") == "True" and running and wanted == 0
+
+    def sizes(a, b):
+        expected = {"workers-a": a, "workers-b": b}
+        running = lambda name: [p for p in one.worker_pods(name) if p["status"].get("phase") == "Running"]  # noqa: E731
+        return all(one.replicas(name) == count == len(running(name)) for name, count in expected.items())
+
+    def accounts(a, b):
+        made = kueue.workloads(namespace)
+        return len(made) == 1 and kueue.admitted(namespace) == {"head": 1, "workers-a": a, "workers-b": b}
+
+    def expect(a, b):
+        wait_until(lambda: sizes(a, b), 90, f"sizes {a}, {b}")
+        wait_until(lambda: accounts(a, b), 90, f"one Workload with {a}, {b}")
+
+    wait_until(is_ready, 90, "the head without workers")
+    one.wait_head()
+    with one.program() as program:
+        program.actors(1, "a", num_cpus=0, resources={"worker_a": 1})
+        expect(1, 0)
+        program.actors(1, "b", num_cpus=0, resources={"worker_b": 1})
+        expect(1, 1)
+        program.call("release", name="a")
+        expect(0, 1)
+        program.call("release", name="b")
+        expect(0, 0)
         program.end()
 
 
