@@ -102,6 +102,7 @@ MUTANTS = [
     Mutant(POOL_ROUNDS, "\ttry_again(r);\n", "\tif (false)\n\t\ttry_again(r);\n", LOCKS, "FAILED"),
     Mutant(POOL_ROUNDS, ".reserve_at_most_ms = at_most_ms(table),", ".reserve_at_most_ms = 0,", LOCKS, "FAILED"),
     Mutant(POOL_ROUNDS, "past->reserve_again = now +", "past->reserve_again = 0 * now +", LOCKS, "FAILED"),
+    Mutant(POOL_ROUNDS, "past->owed[queue] > 0 &&", "past->owed[queue] < 0 &&", LOCKS, "FAILED"),
     Mutant(ALLOCATION, ".unreserved = !is_large(member, ask) || ask->requested,", ".unreserved = ask->requested,", LOCKS, "FAILED"),
     Mutant(ALLOCATION, "if (unused && !rests)", "if (unused && !rests && false)", LOCKS, "FAILED"),
     Mutant(ASKS, "now >= unconfirmed_after(asks);", "false;", LOCKS, "FAILED"),

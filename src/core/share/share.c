@@ -193,7 +193,7 @@ static bool may_reserve(const struct share_work *work, size_t unit, int64_t dema
 	const struct share_account *account = share_account_of(work, given->cluster);
 	int64_t beside = demand - kept_beside(account);
 
-	return work->result->units[unit] == SHARE_WAITS && !given->unreserved &&
+	return work->result->units[unit] == SHARE_WAITS && !given->unreserved && !given->refused &&
 	       share_waits_long(work->pool, unit) &&
 	       given->amount <= work->pool->capacity - beside - account->lasting &&
 	       account->usage + given->amount <= account->queue->maximum;
@@ -392,10 +392,11 @@ static void finish(struct share_work *work, struct arena *arena)
 	sort_all(work, arena);
 	share_shrink(work);
 	share_fill(work, arena);
-	result->reserved_granted = result->reserved != SHARE_NONE &&
-				   result->units[result->reserved] == SHARE_GRANTED;
-	if (result->reserved_granted)
+	result->granted = SHARE_NONE;
+	if (result->reserved != SHARE_NONE && result->units[result->reserved] == SHARE_GRANTED) {
+		result->granted = result->reserved;
 		result->reserved = SHARE_NONE;
+	}
 	find_next_change(work);
 }
 

@@ -43,6 +43,7 @@ struct share_unit {
 	int32_t priority; /* within the queue */
 	bool passed_over; /* it takes nothing in this call, and nothing is kept for it */
 	bool unreserved;  /* there is never a reservation for it */
+	bool refused;     /* nor is there one now */
 	bool unlent; /* nothing of a reservation for it is lent: it needs GPUs of other pools too */
 	bool requested; /* nothing waits for it (request_resources of Ray's SDK) */
 };
@@ -119,8 +120,8 @@ struct share_result {
 	enum share_verdict *units;   /* parallel to those of the pool */
 	struct share_order *workers; /* as well */
 	size_t reserved;             /* the unit; SHARE_NONE: no reservation, or it was granted */
-	bool reserved_granted;
-	int64_t next_ms; /* time alone changes nothing before it; INT64_MAX: ever */
+	size_t granted;              /* the unit of a reservation; SHARE_NONE */
+	int64_t next_ms;             /* time alone changes nothing before it; INT64_MAX: ever */
 };
 
 #endif

@@ -340,7 +340,7 @@ static const char *check_maximum(void)
 			size_t q = queue_of_unit(p, u);
 
 			if (table->result.units[u] != SHARE_AT_MAXIMUM || sums[p].released > 0 ||
-			    table->result.reserved_granted ||
+			    table->result.granted != SHARE_NONE ||
 			    table->pool->reserve_after_seconds == GPU_POOL_NEVER ||
 			    world.last->pasts[p].reserve_again > world.now ||
 			    world.now - unit->since_ms < 120 * SECOND ||

@@ -712,13 +712,75 @@ static int64_t busy_ms_beside(size_t forgers)
 }
 
 /* Of a team without a guarantee, in 4 hours. */
-static void four_who_forge_gangs_cost_less_than_a_fifth(void **state)
+static void four_who_forge_gangs_cost_less_than_a_tenth(void **state)
 {
 	int64_t alone = busy_ms_beside(0);
 
 	(void)teardown(state);
 	(void)setup(state);
-	assert_true(busy_ms_beside(FORGERS) * 5 > alone * 4);
+	assert_true(busy_ms_beside(FORGERS) * 10 > alone * 9);
+}
+
+/* X has waited long enough for a gang of the whole pool; Y holds a part of it, and asks for the rest. */
+static void wait_for_whole_pool(int64_t of_y)
+{
+	scene.pools[0].reserve_at_most_seconds = 1800;
+	scene.members[X].workers.count = scene.members[Y].workers.count = 0;
+	scene.asks[X].list.count = scene.asks[Y].list.count = 0;
+	hold(Y, 0, of_y);
+	ask(X, 4, 0, true);
+	scene.asks[X].list.at[0].since -= 200 * SECOND;
+	ask(Y, 4 - of_y, 0, false);
+	allocate();
+}
+
+/* One of 4 GPUs was left unused for 400 s, and 4 workers start: 1,520 s of GPUs with what was paid meanwhile. A
+ * twentieth of the pool pays it in 7,600 s. */
+static void nothing_is_saved_for_a_queue_that_left_much_unused(void **state)
+{
+	(void)state;
+	wait_for_whole_pool(3);
+	expect(Y, 0, 0);
+	scene.now += 400 * SECOND;
+	wait_for_whole_pool(0);
+	expect(X, 4, 0);
+	wait_for_whole_pool(3);
+	expect(Y, 1, 0);
+	assert_non_null(strstr(why(X), "no GPUs are saved for its queue"));
+	scene.now += 7590 * SECOND;
+	wait_for_whole_pool(3);
+	expect(Y, 1, 0);
+	assert_true(scene.last->next <= scene.now + 11 * SECOND);
+	scene.now = scene.last->next;
+	wait_for_whole_pool(3);
+	expect(Y, 0, 0);
+}
+
+static void use_pays_for_what_was_saved(void **state)
+{
+	(void)state;
+	wait_for_whole_pool(3);
+	scene.now += 400 * SECOND;
+	wait_for_whole_pool(0);
+	scene.members[X].workers.count = scene.asks[X].list.count = 0;
+	hold(X, 0, 4);
+	scene.now += 3800 * SECOND;
+	allocate();
+	wait_for_whole_pool(3);
+	expect(Y, 0, 0);
+}
+
+/* The reservation is charged however it ends, also when its RayCluster is deleted. */
+static void a_gang_that_is_withdrawn_has_cost_as_much(void **state)
+{
+	(void)state;
+	wait_for_whole_pool(3);
+	scene.now += 400 * SECOND;
+	scene.asks[X].list.count = 0;
+	allocate();
+	scene.now += 10 * MINUTE;
+	wait_for_whole_pool(3);
+	expect(Y, 1, 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -749,7 +811,10 @@ int main(void)
 		TEST(workers_that_were_never_busy_cost_the_next_grant),
 		TEST(workers_that_were_busy_cost_nothing),
 		TEST(within_the_guarantee_they_cost_nothing),
-		TEST(four_who_forge_gangs_cost_less_than_a_fifth),
+		TEST(four_who_forge_gangs_cost_less_than_a_tenth),
+		TEST(nothing_is_saved_for_a_queue_that_left_much_unused),
+		TEST(use_pays_for_what_was_saved),
+		TEST(a_gang_that_is_withdrawn_has_cost_as_much),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

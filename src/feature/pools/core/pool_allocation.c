@@ -753,6 +753,8 @@ static const char *next_text(const struct pool_table *table, size_t unit, time_m
 	if (reserved != SHARE_NONE)
 		return arena_printf(arena, "; GPUs that become free are saved for %s",
 				    table->clusters.at[table->units.at[reserved].cluster].name);
+	if (table->units.at[unit].refused)
+		return "; no GPUs are saved for its queue for now: it left those unused that were";
 	if (after == GPU_POOL_NEVER || saved <= now || table->units.at[unit].unreserved)
 		return "";
 	return arena_printf(arena, "; from %s on they are saved for it", time_text(arena, saved));

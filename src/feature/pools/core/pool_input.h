@@ -5,15 +5,27 @@
 
 #include "feature/pools/core/pool_places.h"
 
+/* The part of the GPU time of the pool, and of what a queue uses, that its reservations may leave unused. */
+#define POOL_DEBT_PART 20
+#define POOL_DEBT_START_MS                                                                         \
+	300000 /* a reserved unit that is granted owes so much: its workers start */
+
 /* The reservations of one pool, from one allocation to the next. Zero: none yet. A reservation that gave its
- * unit nothing is followed by as long a time without one, and by twice as long after each further one. */
+ * unit nothing is followed by as long a time without one, and by twice as long after each further one. A queue owes
+ * the GPU time, in 1/10000 ms, that was saved for its units and left unused. A twentieth of what it uses is taken
+ * off, and of the pool, which such queues share; until then nothing is saved for it. So gangs that are
+ * forged, withdrawn or short cost others little, from however many RayClusters. */
 struct pool_past {
 	time_ms reserved_since; /* 0: there is no reservation */
 	time_ms reserve_again;  /* no reservation before it */
 	int failures;           /* in a row, that took reserve.atMostSeconds */
 	bool coming;            /* workers end for its unit */
-	uint64_t pool;          /* the caller's: of its name */
+	uint64_t pool;          /* the caller's: of its name and queues */
 	size_t turn;            /* of the first pool: where units of several pools are tried next */
+	time_ms at;             /* of the last allocation */
+	int64_t saved;          /* unused since then, for this queue */
+	size_t saved_for;
+	int64_t owed[GPU_POOL_QUEUES_MAX + 1]; /* by queue */
 };
 
 struct pool_input {

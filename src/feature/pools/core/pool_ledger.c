@@ -460,12 +460,22 @@ bool pool_entry_fits(const struct pool_entry *entry, const struct pool_objects *
 
 /* ---- allocations ---- */
 
-/* Those of pools that were there before stay. */
+/* Debts are of queues by their number. */
+static uint64_t past_key(const struct gpu_pool *pool)
+{
+	uint64_t key = hash_text(pool->name);
+
+	for (size_t q = 0; q < pool->queue_count; q++)
+		key = hash_add(key, pool->queues[q].name);
+	return key;
+}
+
+/* Those of pools that were there before, with these queues, stay. */
 static void make_pasts(struct pool_ledger *ledger, struct pool_past *old, size_t old_count)
 {
 	ledger->pasts = memory_array(ledger->pool_count + 1, sizeof(*ledger->pasts));
 	for (size_t p = 0; p < ledger->pool_count; p++) {
-		ledger->pasts[p].pool = hash_text(ledger->pools[p]->name);
+		ledger->pasts[p].pool = past_key(ledger->pools[p]);
 		for (size_t i = 0; i < old_count; i++)
 			if (old[i].pool == ledger->pasts[p].pool)
 				ledger->pasts[p] = old[i];

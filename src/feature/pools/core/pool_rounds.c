@@ -29,6 +29,103 @@ struct rounds {
 	bool more; /* units are left to try */
 };
 
+static int64_t free_in(const struct pool_table *table, int64_t capacity)
+{
+	int64_t free = capacity - table->outside;
+
+	VEC_EACH(const struct share_worker, worker, &table->workers)
+		free -= worker->amount;
+	for (size_t u = 0; u < table->units.count; u++)
+		if (table->result.units[u] >= SHARE_COMING)
+			free -= table->units.at[u].amount;
+	return free;
+}
+
+/* ---- debts of reservations ---- */
+
+static size_t queue_of(const struct pool_table *table, size_t cluster)
+{
+	return table->clusters.at[cluster].queue;
+}
+
+static int64_t debtors(const struct pool_past *past)
+{
+	int64_t count = 0;
+
+	for (size_t q = 0; q <= GPU_POOL_QUEUES_MAX; q++)
+		count += past->owed[q] > 0;
+	return count;
+}
+
+static void owe(struct pool_past *past, size_t queue, int64_t gpus, int64_t ms)
+{
+	past->owed[queue] = resource_sum(past->owed[queue], resource_product(gpus, ms));
+}
+
+/* For the time since the last allocation. */
+static void settle_debts(struct pool_past *past, const struct pool_table *table, int64_t capacity,
+			 int64_t ms)
+{
+	int64_t used[GPU_POOL_QUEUES_MAX + 1] = { 0 }, count;
+
+	past->owed[past->saved_for] =
+		resource_sum(past->owed[past->saved_for], resource_product(past->saved, ms));
+	count = debtors(past);
+	if (count == 0)
+		return;
+	VEC_EACH(const struct share_worker, worker, &table->workers)
+		if (worker->state == SHARE_BUSY)
+			used[queue_of(table, worker->cluster)] += worker->amount;
+	for (size_t q = 0; q < table->queues.count; q++)
+		past->owed[q] =
+			int64_max(past->owed[q] - resource_product(used[q] + capacity / count, ms) /
+							  POOL_DEBT_PART,
+				  0);
+}
+
+/* Nothing is saved for what follows the present reservation either. */
+static void refuse_debtors(const struct pool_past *past, struct pool_table *table)
+{
+	if (debtors(past) == 0)
+		return;
+	VEC_EACH(struct share_unit, unit, &table->units) {
+		size_t queue = queue_of(table, unit->cluster);
+
+		unit->refused = !unit->unreserved && past->owed[queue] > 0 &&
+				(past->reserved_since == 0 || past->saved_for != queue);
+	}
+}
+
+static void note_saved(struct pool_past *past, const struct pool_table *table, int64_t capacity)
+{
+	size_t unit = table->result.reserved, granted = table->result.granted;
+	int64_t free = free_in(table, capacity);
+
+	past->saved = 0;
+	if (granted != SHARE_NONE)
+		owe(past, queue_of(table, table->units.at[granted].cluster),
+		    table->units.at[granted].amount, POOL_DEBT_START_MS);
+	if (unit == SHARE_NONE)
+		return;
+	if (table->result.units[unit] == SHARE_COMING)
+		free += table->units.at[unit].amount;
+	past->saved = int64_max(int64_min(table->units.at[unit].amount, free), 0);
+	past->saved_for = queue_of(table, table->units.at[unit].cluster);
+}
+
+/* When the first queue owes nothing without use. */
+static time_ms next_paid(const struct pool_past *past, int64_t capacity)
+{
+	int64_t least = RESOURCE_AMOUNT_MAX, part = int64_max(capacity / POOL_DEBT_PART, 1);
+
+	for (size_t q = 0; q <= GPU_POOL_QUEUES_MAX; q++)
+		if (past->owed[q] > 0)
+			least = int64_min(least, past->owed[q]);
+	return least == RESOURCE_AMOUNT_MAX ?
+		       INT64_MAX :
+		       resource_sum(past->at, resource_product(least / part + 1, debtors(past)));
+}
+
 /* ---- reservations in time ---- */
 
 static int64_t at_most_ms(const struct pool_table *table)
@@ -53,15 +150,23 @@ static void end_reservation(struct pool_past *past, time_ms now)
 static void start_past(const struct rounds *r, size_t pool)
 {
 	struct pool_past *past = &r->pasts[pool];
+	struct pool_table *table = &r->tables->at[pool];
+	time_ms now = r->input->now;
 	int64_t limit;
 
+	if (gpu_pool_is_of_flags(table->pool->name))
+		return;
 	if (r->input->pasts)
 		*past = r->input->pasts[pool];
-	limit = limit_ms(&r->tables->at[pool], past);
-	if (past->reserved_since == 0 || limit <= 0 || r->input->now - past->reserved_since < limit)
-		return;
-	end_reservation(past, r->input->now);
-	past->failures += past->failures < FAILURES_MAX;
+	if (past->at > 0 && now > past->at)
+		settle_debts(past, table, r->input->capacities[pool], now - past->at);
+	past->at = now;
+	limit = limit_ms(table, past);
+	if (past->reserved_since > 0 && limit > 0 && now - past->reserved_since >= limit) {
+		end_reservation(past, now);
+		past->failures += past->failures < FAILURES_MAX;
+	}
+	refuse_debtors(past, table);
 }
 
 static void finish_past(const struct rounds *r, size_t pool)
@@ -73,11 +178,13 @@ static void finish_past(const struct rounds *r, size_t pool)
 
 	if (reserved && past->reserved_since == 0)
 		past->reserved_since = now;
-	if (table->result.reserved_granted)
-		*past = (struct pool_past){ .reserved_since = reserved ? now : 0,
-					    .pool = past->pool };
-	else if (!reserved && past->reserved_since > 0)
+	if (table->result.granted != SHARE_NONE) {
+		past->reserved_since = past->reserve_again = 0;
+		past->failures = 0;
+	} else if (!reserved && past->reserved_since > 0) {
 		end_reservation(past, now);
+	}
+	note_saved(past, table, r->input->capacities[pool]);
 	past->coming = reserved && table->result.units[table->result.reserved] == SHARE_COMING;
 	table->next = table->result.next_ms;
 	if (reserved && at_most_ms(table) > 0)
@@ -86,6 +193,7 @@ static void finish_past(const struct rounds *r, size_t pool)
 				  int64_max(past->reserved_since + limit_ms(table, past), now + 1));
 	if (past->reserve_again > now)
 		table->next = int64_min(table->next, past->reserve_again);
+	table->next = int64_min(table->next, next_paid(past, r->input->capacities[pool]));
 	if (r->more)
 		table->next = int64_min(table->next, now + TRIES_AGAIN_MS);
 }
@@ -159,6 +267,7 @@ static void share_all(struct rounds *r)
 			.workers = arena_array(r->arena, table->workers.count,
 					       sizeof(struct share_order)),
 			.reserved = SHARE_NONE,
+			.granted = SHARE_NONE,
 			.next_ms = INT64_MAX,
 		};
 	}
@@ -246,18 +355,6 @@ static void pass_over_torn(struct rounds *r)
 			keep_units(r, torn[i], whole(r, torn[i]));
 		share_all(r);
 	}
-}
-
-static int64_t free_in(const struct pool_table *table, int64_t capacity)
-{
-	int64_t free = capacity - table->outside;
-
-	VEC_EACH(const struct share_worker, worker, &table->workers)
-		free -= worker->amount;
-	for (size_t u = 0; u < table->units.count; u++)
-		if (table->result.units[u] >= SHARE_COMING)
-			free -= table->units.at[u].amount;
-	return free;
 }
 
 /* One more unit, in the free part of each pool. */
