@@ -39,6 +39,9 @@ struct gcs_client {
 
 /* Handles the reply of the method: ends the call, or sends the next method. */
 typedef void gcs_call_read(struct gcs_call *call, const void *message, size_t size);
+/* The pure part of it for a reply that a peer may make large: gcs_decode runs it, the result is in the arena. */
+typedef int gcs_call_decode(const void *message, size_t size, struct arena *arena,
+			    struct gcs_reply *ret_reply, struct err *err);
 
 struct gcs_call {
 	struct gcs_client *client;
@@ -54,6 +57,7 @@ struct gcs_call {
 	bool repeated;          /* after a refused cluster id */
 	bool writes;            /* it changes something: may_write is called */
 	gcs_call_read *read;
+	gcs_call_decode *decode; /* with gcs_decode; NULL: a list, or the state */
 	gcs_done *done;
 	struct arena *arena;                 /* the caller's, NULL where none is needed */
 	struct buf *body;                    /* of the reply, while it is read */

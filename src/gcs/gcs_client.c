@@ -407,33 +407,23 @@ int gcs_requests_parse(const void *value, size_t size, struct arena *arena,
 	return status;
 }
 
-static void gcs_requests_end(struct gcs_call *call, const struct ray_constraint *constraint)
+static int gcs_requests_decode(const void *message, size_t size, struct arena *arena,
+			       struct gcs_reply *ret_reply, struct err *err)
 {
-	gcs_call_end(call, &(struct gcs_reply){ .constraint = constraint, .rejection = "" }, NULL);
-}
-
-static void gcs_requests_read(struct gcs_call *call, const void *message, size_t size)
-{
-	AUTO(arena_done) struct arena scratch = { .budget = call->arena->budget };
+	AUTO(arena_done) struct arena scratch = { .budget = arena->budget };
+	struct ray_constraint *constraint;
 	ProtobufCBinaryData value;
-	struct err err;
 
-	if (gcs_kv_read_value(message, size, &scratch, &value, &err) < 0) {
-		gcs_call_fail(call, &err);
-		return;
-	}
-	if (value.len == 0) {
-		gcs_requests_end(call, NULL);
-		return;
-	}
-	struct ray_constraint *constraint = ARENA_NEW(call->arena, struct ray_constraint);
-	if (gcs_requests_parse(value.data, value.len, call->arena, constraint, &err) < 0) {
-		(void)err_prefix(&err, "key %s of the GCS, as request_resources() writes it",
-				 GCS_KV_REQUESTS_KEY);
-		gcs_call_fail(call, &err);
-		return;
-	}
-	gcs_requests_end(call, constraint);
+	if (gcs_kv_read_value(message, size, &scratch, &value, err) < 0)
+		return -1;
+	if (value.len == 0)
+		return 0;
+	constraint = ARENA_NEW(arena, struct ray_constraint);
+	if (gcs_requests_parse(value.data, value.len, arena, constraint, err) < 0)
+		return err_prefix(err, "key %s of the GCS, as request_resources() writes it",
+				  GCS_KV_REQUESTS_KEY);
+	ret_reply->constraint = constraint;
+	return 0;
 }
 
 static void gcs_requests_read_mark(struct gcs_call *call, const void *message, size_t size)
@@ -447,10 +437,12 @@ static void gcs_requests_read_mark(struct gcs_call *call, const void *message, s
 		return;
 	}
 	if (gcs_kv_is_v2(value)) {
-		gcs_requests_end(call, NULL);
+		gcs_call_end(call, &(struct gcs_reply){ .rejection = "" }, NULL);
 		return;
 	}
-	call->read = gcs_requests_read;
+	call->read = gcs_decode;
+	call->decode = gcs_requests_decode;
+	call->reply_ceiling_bytes = 0;
 	gcs_kv_send_get(call, "", GCS_KV_REQUESTS_KEY);
 }
 
@@ -461,6 +453,7 @@ struct gcs_call *gcs_client_get_kv_requests(struct gcs_client *client, int64_t t
 					     gcs_requests_read_mark, done, context);
 
 	call->arena = arena;
+	call->reply_ceiling_bytes = GCS_SMALL_REPLY_BYTES; /* of the mark */
 	gcs_kv_send_get(call, GCS_V2_NAMESPACE, GCS_V2_KEY);
 	return call;
 }

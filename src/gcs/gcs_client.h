@@ -121,7 +121,7 @@ struct gcs_call *gcs_client_kv_put(struct gcs_client *client, int64_t timeout_ms
  * autoscaler v2 (Ray before 2.47, or autoscalerOptions.version v1): the SDK then writes JSON to the
  * key-value store instead of calling the GCS. Two reads: the v2 mark, then the requests. constraint
  * is NULL (err too) when the cluster is v2 (get_state has the requests then) or no request was ever
- * made; else it is in `arena`. JSON that does not parse ends with ERR_INPUT. */
+ * made; else it is in `arena`, which is emptied first. JSON that does not parse ends with ERR_INPUT. */
 struct gcs_call *gcs_client_get_kv_requests(struct gcs_client *client, int64_t timeout_ms,
 					    struct arena *arena, gcs_done *done, void *context);
 

@@ -24,6 +24,7 @@ struct gcs_decode {
 	bool digested; /* the digest is known */
 	uint64_t digest;
 	struct arena arena;
+	gcs_call_decode *decode; /* NULL: a list or the state */
 	const struct gcs_list_use *list_use;
 	enum ray_list list;
 	bool decoded; /* false: invalid, and err says why */
@@ -62,13 +63,16 @@ static void gcs_decode_run(void *context, const struct work_job *job)
 {
 	struct gcs_decode *decode = context;
 
-	if (!decode->list_use) {
+	if (decode->decode)
+		decode->decoded = decode->decode(buf_string(&decode->body), decode->body.size,
+						 &decode->arena, &decode->reply, &decode->err) == 0;
+	else if (decode->list_use)
+		decode->decoded = gcs_list_decode(decode->list_use, decode->list,
+						  buf_string(&decode->body), decode->body.size, job,
+						  &decode->arena, &decode->reply,
+						  &decode->err) == 0;
+	else
 		gcs_decode_state(decode, job);
-		return;
-	}
-	decode->decoded = gcs_list_decode(decode->list_use, decode->list, buf_string(&decode->body),
-					  decode->body.size, job, &decode->arena, &decode->reply,
-					  &decode->err) == 0;
 }
 
 static void gcs_decode_done(void *context)
@@ -148,6 +152,7 @@ void gcs_decode(struct gcs_call *call, const void *message UNUSED, size_t size U
 	struct gcs_decode *decode = memory_alloc(sizeof(*decode));
 
 	decode->call = call;
+	decode->decode = call->decode;
 	decode->list_use = call->list_use;
 	decode->list = call->list;
 	decode->reply.rejection = "";

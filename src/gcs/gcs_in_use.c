@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "codec/text/json.h"
+#include "gcs/gcs_decode.h"
 #include "gcs/gcs_list.h"
 #include "gcs/gcs_message.h"
 #include "ray.pb-c.h"
@@ -142,11 +143,6 @@ static int read_record(const char *id, const void *value, size_t size, struct ar
 	return 0;
 }
 
-static void end(struct gcs_call *call, const struct ray_in_use *use)
-{
-	gcs_call_end(call, &(struct gcs_reply){ .in_use = use, .rejection = "" }, NULL);
-}
-
 /* A job that was deleted in between has no value. */
 static int read_values(const Ray__InternalKVMultiGetReply *reply, struct arena *arena,
 		       struct ray_in_use *use, struct err *err)
@@ -168,20 +164,19 @@ static int read_values(const Ray__InternalKVMultiGetReply *reply, struct arena *
 	return 0;
 }
 
-static void values_read(struct gcs_call *call, const void *message, size_t size)
+static int decode_values(const void *message, size_t size, struct arena *arena,
+			 struct gcs_reply *ret_reply, struct err *err)
 {
-	AUTO(arena_done) struct arena scratch = { .budget = call->arena->budget };
-	struct ray_in_use *use = ARENA_NEW(call->arena, struct ray_in_use);
-	struct err err;
+	AUTO(arena_done) struct arena scratch = { .budget = arena->budget };
+	struct ray_in_use *use = ARENA_NEW(arena, struct ray_in_use);
+	const Ray__InternalKVMultiGetReply *reply = gcs_message_unpack(
+		&ray__internal_kvmulti_get_reply__descriptor, message, size, &scratch, err);
 
 	*use = (struct ray_in_use){ .user = "", .ended = TIME_NONE };
-	const Ray__InternalKVMultiGetReply *reply = gcs_message_unpack(
-		&ray__internal_kvmulti_get_reply__descriptor, message, size, &scratch, &err);
-	if (!reply || gcs_status_check(reply->status, &err) < 0 ||
-	    read_values(reply, call->arena, use, &err) < 0)
-		gcs_call_fail(call, &err);
-	else
-		end(call, use);
+	ret_reply->in_use = use;
+	return reply && gcs_status_check(reply->status, err) == 0 ?
+		       read_values(reply, arena, use, err) :
+		       -1;
 }
 
 static void keys_read(struct gcs_call *call, const void *message, size_t size)
@@ -200,14 +195,16 @@ static void keys_read(struct gcs_call *call, const void *message, size_t size)
 	}
 	use->missing = reply->n_results > GCS_IN_USE_ROWS_MAX;
 	if (reply->n_results == 0 || use->missing) {
-		end(call, use);
+		gcs_call_end(call, &(struct gcs_reply){ .in_use = use, .rejection = "" }, NULL);
 		return;
 	}
 	request.keys = reply->results;
 	request.n_keys = reply->n_results;
 	request.namespace_ = gcs_message_bytes(SUBMITTED_NAMESPACE);
 	call->path = JOBS_SERVICE "InternalKVMultiGet";
-	call->read = values_read;
+	call->read = gcs_decode;
+	call->decode = decode_values;
+	call->reply_ceiling_bytes = GCS_MESSAGE_MEMORY_CEILING_BYTES;
 	gcs_call_send_message(call, &request.base);
 }
 
@@ -219,7 +216,7 @@ struct gcs_call *gcs_in_use_get_submitted(struct gcs_client *client, int64_t tim
 					     keys_read, done, context);
 
 	call->arena = arena;
-	call->reply_ceiling_bytes = GCS_MESSAGE_MEMORY_CEILING_BYTES;
+	call->reply_ceiling_bytes = GCS_SMALL_REPLY_BYTES; /* read on the loop */
 	request.prefix = gcs_message_bytes(SUBMITTED_PREFIX);
 	request.namespace_ = gcs_message_bytes(SUBMITTED_NAMESPACE);
 	gcs_call_send_message(call, &request.base);

@@ -297,18 +297,27 @@ static void kube_informer_listed(void *context, const struct kube_answer *answer
 	} else if (*informer->continue_token) {
 		kube_informer_step(informer, KUBE_STATE_LIST);
 	} else {
-		kube_store_sweep(&informer->store);
 		list_stream_done(&informer->page);
-		informer->page_objects = informer->page_objects * 2 < KUBE_PAGE_OBJECTS ?
-						 informer->page_objects * 2 :
-						 KUBE_PAGE_OBJECTS;
-		informer->counters.lists++;
-		informer->listed_ms = loop_monotonic_ms(informer->loop);
-		informer->watch_failures = 0;
-		kube_informer_set_synced(informer);
-		kube_late_start(informer);
-		kube_informer_step(informer, KUBE_STATE_WATCH);
+		kube_informer_step(informer, KUBE_STATE_SWEEP);
 	}
+}
+
+static void kube_informer_sweep(struct kube_informer *informer)
+{
+	if (!kube_store_sweep(&informer->store)) {
+		informer->next = KUBE_STATE_SWEEP;
+		loop_timer_start(informer->timer, 0);
+		return;
+	}
+	informer->page_objects = informer->page_objects * 2 < KUBE_PAGE_OBJECTS ?
+					 informer->page_objects * 2 :
+					 KUBE_PAGE_OBJECTS;
+	informer->counters.lists++;
+	informer->listed_ms = loop_monotonic_ms(informer->loop);
+	informer->watch_failures = 0;
+	kube_informer_set_synced(informer);
+	kube_late_start(informer);
+	kube_informer_step(informer, KUBE_STATE_WATCH);
 }
 
 static void kube_informer_item_decoded(void *context, struct kube_decoded *decoded)
@@ -536,6 +545,7 @@ static void kube_informer_step(struct kube_informer *informer, enum kube_state s
 	static void (*const steps[])(struct kube_informer * informer) = {
 		[KUBE_STATE_DISCOVER] = kube_informer_discover,
 		[KUBE_STATE_LIST] = kube_informer_list,
+		[KUBE_STATE_SWEEP] = kube_informer_sweep,
 		[KUBE_STATE_WATCH] = kube_informer_watch,
 		[KUBE_STATE_POLL] = kube_informer_poll,
 	};

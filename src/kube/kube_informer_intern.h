@@ -12,6 +12,7 @@
 enum kube_state {
 	KUBE_STATE_DISCOVER = 1,
 	KUBE_STATE_LIST,
+	KUBE_STATE_SWEEP,
 	KUBE_STATE_WATCH,
 	KUBE_STATE_POLL,
 	KUBE_STATE_WAIT, /* backoff, then `next` */

@@ -8,6 +8,7 @@
 #include "base/words.h"
 #include "codec/text/json.h"
 #include "kube/kube_decode.h"
+#include "net/loop.h"
 #include "net/work.h"
 
 #define KUBE_KEY_MAX_BYTES ((size_t)4096)
@@ -559,16 +560,20 @@ void kube_store_mark(struct kube_store *store)
 	store->round++;
 }
 
-void kube_store_sweep(struct kube_store *store)
+bool kube_store_sweep(struct kube_store *store)
 {
 	/* From the end: removing moves the last entry, already looked at, into the gap. */
-	for (size_t i = store->entries.count; i-- > 0;) {
-		const struct kube_entry *entry = store->entries.entries[i].value;
+	if (store->sweep_at == 0)
+		store->sweep_at = store->entries.count;
+	for (; store->sweep_at > 0; store->sweep_at--) {
+		const struct map_entry *at = &store->entries.entries[store->sweep_at - 1];
+		const struct kube_entry *entry = at->value;
 
 		if (entry->round != store->round) {
-			AUTO(memory_free_string)
-			char *key = memory_strdup(store->entries.entries[i].key);
+			AUTO(memory_free_string) char *key = memory_strdup(at->key);
 
+			if (loop_is_spent(store->loop))
+				return false;
 			kube_store_remove_key(store, key);
 		}
 	}
@@ -578,6 +583,7 @@ void kube_store_sweep(struct kube_store *store)
 		if (lack->round != store->round)
 			map_drop(&store->incomplete, lack->key, kube_lack_done);
 	}
+	return true;
 }
 
 bool kube_store_has_room(const struct kube_store *store)

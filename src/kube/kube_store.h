@@ -35,8 +35,9 @@ struct kube_store {
 	struct map incomplete; /* the namespaces of kube_store_incomplete */
 	struct loop *loop; /* whose jobs may still read an object that was replaced (net/work.h) */
 	size_t good_count, bad_count;
-	uint64_t round; /* of lists: objects that the last one did not name are deleted */
-	bool passing;   /* set after init: objects are reported and not kept */
+	uint64_t round;  /* of lists: objects that the last one did not name are deleted */
+	size_t sweep_at; /* entries that the sweep has not looked at; 0: none is under way */
+	bool passing;    /* set after init: objects are reported and not kept */
 };
 
 void kube_store_init(struct kube_store *store, struct loop *loop, const struct kube_type *type,
@@ -44,9 +45,10 @@ void kube_store_init(struct kube_store *store, struct loop *loop, const struct k
 /* Makes no callback. No job may be under way that reads an object. */
 void kube_store_done(struct kube_store *store);
 
-/* A list begins; kube_store_sweep ends it and deletes the objects that were not put since then. */
+/* A list begins; kube_store_sweep ends it and deletes the objects that were not put since then. False: the turn of the
+ * loop has no time for the rest; it is called again, and nothing is put in between. */
 void kube_store_mark(struct kube_store *store);
-void kube_store_sweep(struct kube_store *store);
+bool kube_store_sweep(struct kube_store *store);
 
 /* Stores this version of the object. -1 with ERR_INPUT only when it has no name; one that cannot be
  * decoded becomes a bad entry. `problem`: NULL, or why `json` is only the object's skeleton

@@ -147,12 +147,15 @@ static bool is_kept(const struct json_at *container)
 		strcmp(json_text_value(&name), AUTOSCALER_CONTAINER) == 0);
 }
 
+/* Limits and requests of all containers together: each is compared with each device, also on the loop. */
+#define AMOUNTS_MAX 1000
+
 static int containers_decode(const struct json_at *member, const struct field *field UNUSED,
 			     void *object)
 {
 	struct pod_spec *spec = object;
 	VEC(struct container) kept = { .at = NULL };
-	size_t count = 0;
+	size_t count = 0, amounts = 0;
 
 	if (json_optional(member, JSON_ARRAY))
 		return -1;
@@ -162,10 +165,21 @@ static int containers_decode(const struct json_at *member, const struct field *f
 		count += is_kept(&e);
 	}
 	VEC_RESERVE(member->reader->arena, &kept, count);
-	for (struct json_at e = json_first(member); e.json; json_next(&e))
-		if (is_kept(&e) &&
-		    field_decode_all(&e, container_fields, VEC_ADD(member->reader->arena, &kept)))
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
+		struct container *container;
+
+		if (!is_kept(&e))
+			continue;
+		container = VEC_ADD(member->reader->arena, &kept);
+		if (field_decode_all(&e, container_fields, container))
 			return -1;
+		amounts += container->limits.count + container->requests.count;
+		if (amounts > AMOUNTS_MAX)
+			return json_fail(member,
+					 "limits and requests have more than %d amounts, the limit "
+					 "for one Pod; remove some",
+					 AMOUNTS_MAX);
+	}
 	spec->containers = kept.at;
 	spec->container_count = kept.count;
 	return 0;

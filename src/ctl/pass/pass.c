@@ -614,7 +614,7 @@ static void read_state(struct pass *pass)
 		struct pass_request *kv = request_new(pass);
 
 		kv->gcs = gcs_client_get_kv_requests(pass->config.gcs, gcs_timeout_ms(pass),
-						     &pass->arena, kv_requests_read, kv);
+						     &pass->kv_arena, kv_requests_read, kv);
 	}
 	request->gcs = gcs_client_get_state(pass->config.gcs, gcs_timeout_ms(pass),
 					    &pass->ray_arena, state_read, request);
@@ -738,7 +738,7 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 	pass->cost = config->cost;
 	pass->on_decided = decided;
 	pass->memory = budget_of(config);
-	pass->arena.budget = pass->ray_arena.budget = pass->memory;
+	pass->arena.budget = pass->ray_arena.budget = pass->kv_arena.budget = pass->memory;
 	field_own(config_texts, &pass->config, &pass->arena);
 	if (config->memory)
 		pass->config.memory = memory_state_copy(config->memory, &pass->arena);

@@ -224,6 +224,7 @@ void pass_drop(struct pass *pass)
 	for (size_t i = 0; i < PASS_WORK_LISTS; i++)
 		arena_done(&pass->work_arenas[i]);
 	arena_done(&pass->ray_arena);
+	arena_done(&pass->kv_arena);
 	arena_done(&pass->answer.arena);
 	memory_free(pass->answer.text);
 	arena_done(&pass->arena);

@@ -90,8 +90,8 @@ struct pass {
 	unsigned holders; /* the owner, until pass_free; pass_hold */
 	struct pass_config config;
 	struct pass_callbacks callbacks;
-	struct budget *memory;         /* of this pass: the bytes of replies, and the arenas */
-	struct arena arena, ray_arena; /* of the pass, and of ray_state */
+	struct budget *memory; /* of this pass: the bytes of replies, and the arenas */
+	struct arena arena, ray_arena, kv_arena; /* of the pass, of ray_state, and of kv_requests */
 	enum pass_step step;
 	struct loop_timer *start;
 	struct work_job *job;   /* NULL: none in progress, of a decision or an answer */

@@ -123,7 +123,8 @@ void pass_observe(struct pass *pass, struct pass_work *work)
 size_t pass_observe_bytes(const struct pass *pass, const struct pass_work *work)
 {
 	size_t bytes = work->observation.bytes + pass->arena.used_bytes +
-		       pass->ray_arena.used_bytes + (pass->pods ? pass->pods->arena.used_bytes : 0);
+		       pass->ray_arena.used_bytes + pass->kv_arena.used_bytes +
+		       (pass->pods ? pass->pods->arena.used_bytes : 0);
 
 	for (size_t i = 0; i < PASS_WORK_LISTS; i++)
 		bytes += pass->work_arenas[i].used_bytes;

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/foreign_object.h"
 #include "codec/schema/document_head.h"
 #include "codec/text/json.h"
 #include "core/model/field.h"
@@ -174,19 +175,20 @@ static int64_t now_ms(const struct autoscaler_writer *writer)
 	return loop_monotonic_ms(writer->control->loop);
 }
 
+/* Its metadata alone is read: who may write the object can make it of 1.5 MiB. */
 static void keep_answer(struct entry *entry, const struct kube_answer *answer)
 {
-	static const struct json_limits limits = {
-		.bytes = 4 << 20, .depth = 64, .elements = 1000000, .foreign = true
-	};
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *json = NULL;
-	struct autoscaler_object object;
+	AUTO(json_done)
+	struct cJSON *json = foreign_object_skeleton(answer->body, answer->body_size, false);
+	struct err err;
+	struct json_reader reader = { .arena = &arena, .err = &err };
+	struct json_at root = json_root(json, "", &reader), metadata;
+	const char *version = "";
 
-	memory_set_string(&entry->answer_version, NULL);
-	if (json_parse(answer->body, answer->body_size, &limits, &json, NULL) == 0 &&
-	    autoscaler_decode(json, "", &arena, &object, NULL) == 0)
-		memory_set_string(&entry->answer_version, object.resource_version);
+	if (json_object(&root, "metadata", &metadata) == 0)
+		(void)json_text(&metadata, "resourceVersion", &version);
+	memory_set_string(&entry->answer_version, *version ? version : NULL);
 }
 
 static void write_ended(struct write_item *item, const struct kube_answer *answer,

@@ -193,9 +193,39 @@ static void test_wrong_types(void **state)
 	codec_check_bad(table, SUPPORT_COUNT(table), decode);
 }
 
+/* Each amount is compared with each device wherever the Pod counts. */
+static void test_amounts_have_a_limit(void **state)
+{
+	static const struct {
+		int amounts;
+		bool good;
+	} cases[] = { { 1000, true }, { 1001, false } };
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(cases); i++) {
+		AUTO(arena_done) struct arena arena = ARENA_INIT;
+		const char *text = "metadata: {name: p}\nspec: {containers: [{name: a, resources: "
+				   "{limits: {a: 1}}}, {name: b, resources: {requests: {";
+		AUTO(buf_done) struct buf buf = BUF_INIT(100000);
+		struct err err;
+
+		(void)buf_add_string(&buf, text);
+		for (int n = 1; n < cases[i].amounts; n++)
+			(void)buf_printf(&buf, "r%d: 1, ", n);
+		(void)buf_add_string(&buf, "}}}]}\n");
+		assert_int_equal(decode(buf_string(&buf), &arena, &err), cases[i].good ? 0 : -1);
+		if (!cases[i].good)
+			assert_string_equal(err.text,
+					    "pods[0].spec.containers: limits and requests "
+					    "have more than 1000 amounts, the limit for "
+					    "one Pod; remove some");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_amounts_have_a_limit),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_only_what_a_decision_reads_is_kept),
 		cmocka_unit_test(test_least),

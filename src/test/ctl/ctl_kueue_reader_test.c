@@ -10,6 +10,7 @@
 #include "ctl/pass/pass.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
+#include "net/work.h"
 #include "test/support/feature_alone.h"
 #include "test/support/kube_script.h"
 
@@ -112,7 +113,8 @@ static const struct kueue_workload *observed(void)
 
 static bool is_idle(void *context)
 {
-	return script.step >= *(const size_t *)context && kube_client_pending(script.client) == 0;
+	return script.step >= *(const size_t *)context && kube_client_pending(script.client) == 0 &&
+	       work_count(script.loop) == 0;
 }
 
 static void await(size_t requests)
@@ -144,6 +146,35 @@ static void test_only_while_a_pod_waits(void **state)
 	awaited(1);
 	await(1);
 	decided(1, "");
+	assert_null(observed());
+}
+
+static bool is_decoded_beside(void *context)
+{
+	(void)context;
+	return work_count(script.loop) > 0;
+}
+
+/* A Workload has the templates of a tenant, and may have 1.5 MiB. */
+static void test_a_page_is_not_decoded_on_the_loop(void **state)
+{
+	static const struct step steps[] = {
+		{ .expect = PATH("v1beta2"), .text = "{'items': [" WAITING "]}" },
+		{ .expect = PATH("v1beta2"), .text = "{'items': [" WAITING "]}" },
+	};
+
+	(void)state;
+	answers(steps, 2);
+	awaited(1);
+	assert_true(loop_wait_until(script.loop, is_decoded_beside, NULL, WAIT_MS));
+	assert_null(observed());
+	await(1);
+	assert_string_equal(observed()->name, "new");
+	/* The cluster is deleted meanwhile. */
+	awaited(2);
+	assert_true(loop_wait_until(script.loop, is_decoded_beside, NULL, WAIT_MS));
+	features_forget(alone, "a", "demo");
+	await(2);
 	assert_null(observed());
 }
 
@@ -274,9 +305,13 @@ static void test_memory_after_many_rounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_only_while_a_pod_waits),   TEST(test_again_when_the_counts_change),
-		TEST(test_pages_and_versions),       TEST(test_forbidden),
-		TEST(test_a_body_that_is_no_list),   TEST(test_a_cluster_that_is_deleted),
+		TEST(test_only_while_a_pod_waits),
+		TEST(test_a_page_is_not_decoded_on_the_loop),
+		TEST(test_again_when_the_counts_change),
+		TEST(test_pages_and_versions),
+		TEST(test_forbidden),
+		TEST(test_a_body_that_is_no_list),
+		TEST(test_a_cluster_that_is_deleted),
 		TEST(test_memory_after_many_rounds),
 	};
 

@@ -184,6 +184,7 @@ static void test_submitted_jobs(void **state)
 	static const char *const ended[] = { "SUCCEEDED", "FAILED", "STOPPED" };
 	ProtobufCBinaryData key = BYTES("_ray_internal_job_info_raysubmit_1");
 	Ray__MapFieldEntry entry = RAY__MAP_FIELD_ENTRY__INIT, *entries[] = { &entry };
+	static char large[20000];
 	char value[100];
 
 	(void)state;
@@ -198,6 +199,12 @@ static void test_submitted_jobs(void **state)
 	expect_kept("Ray job raysubmit_1 is ");
 	entry.value = BYTES("[");
 	expect_kept("the list of submitted Ray jobs is unknown");
+	/* Their values are decoded beside the loop. */
+	memset(large, ' ', sizeof(large));
+	memcpy(large, "{\"status\": \"PENDING\"", strlen("{\"status\": \"PENDING\""));
+	large[sizeof(large) - 1] = '}';
+	entry.value = (ProtobufCBinaryData){ sizeof(large), (uint8_t *)large };
+	expect_kept("Ray job raysubmit_1 is PENDING");
 	for (size_t i = 0; i < SUPPORT_COUNT(ended); i++) {
 		(void)snprintf(value, sizeof(value), "{\"status\": \"%s\"}", ended[i]);
 		entry.value = (ProtobufCBinaryData){ strlen(value), (uint8_t *)value };

@@ -316,7 +316,11 @@ static void get_requests(void)
 
 static void test_kv_requests(void **state)
 {
+	static char large[20000] = "[{\"GPU\": 1}";
+
 	(void)state;
+	memset(large + strlen(large), ' ', sizeof(large) - strlen(large) - 2);
+	large[sizeof(large) - 2] = ']';
 	gcs_bench_open();
 	gcs_bench.gcs.server.handler = handle_store;
 	store.mark = "1";
@@ -343,6 +347,12 @@ static void test_kv_requests(void **state)
 	get_requests();
 	gcs_bench_run_good();
 	assert_null(gcs_bench.constraint);
+	assert_null(loop_work(gcs_bench.loop)->queue);
+	store.requests = large;
+	get_requests();
+	gcs_bench_run_good();
+	assert_int_equal(gcs_bench.constraint->count, 1);
+	assert_non_null(loop_work(gcs_bench.loop)->queue); /* decoded by a job */
 	store.requests = "{\"GPU\"";
 	get_requests();
 	gcs_bench_run_error(ERR_INPUT, "autoscaler_resource_request");

@@ -2,10 +2,7 @@
 
 #include <string.h>
 
-/* etcd's limit of an object is 1.5 MiB. */
-static const struct json_limits limits = {
-	.bytes = 4 << 20, .depth = 100, .elements = 500000, .foreign = true
-};
+#include "codec/text/json.h"
 
 /* ---- a Workload in a snapshot ---- */
 
@@ -107,30 +104,17 @@ static bool is(const struct kueue_slice *slice, const char *type)
 	return condition && strcmp(condition->status, "True") == 0;
 }
 
-int kueue_slices_add(const char *body, size_t size, struct arena *arena,
-		     struct kueue_slices *slices, struct err *err)
+int kueue_slices_add(const struct cJSON *workload, struct arena *arena, struct kueue_slices *slices,
+		     struct err *err)
 {
-	AUTO(json_done) struct cJSON *json = NULL;
 	struct json_reader reader = { .arena = arena, .err = err };
-	struct json_at root, metadata, items, next;
+	struct json_at root = json_root(workload, "", &reader);
+	struct kueue_slice slice = { .name = "" };
 
-	if (json_parse(body, size, &limits, &json, err))
+	if (json_expect(&root, JSON_OBJECT) || field_decode_all(&root, slice_fields, &slice))
 		return -1;
-	root = json_root(json, "", &reader);
-	if (json_expect(&root, JSON_OBJECT) || json_array(&root, "items", &items))
-		return -1;
-	metadata = json_member(&root, "metadata");
-	next = json_member(&metadata, "continue");
-	slices->next_page = json_text_or_none(&next);
-	for (struct json_at item = json_first(&items); item.json; json_next(&item)) {
-		struct kueue_slice slice = { .name = "" };
-
-		if (json_expect(&item, JSON_OBJECT) ||
-		    field_decode_all(&item, slice_fields, &slice))
-			return -1;
-		if (!is(&slice, "Finished") && !is(&slice, "Evicted"))
-			VEC_PUSH(arena, &slices->list, slice);
-	}
+	if (!is(&slice, "Finished") && !is(&slice, "Evicted"))
+		VEC_PUSH(arena, &slices->list, slice);
 	return 0;
 }
 

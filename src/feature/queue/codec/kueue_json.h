@@ -8,6 +8,8 @@
 #include "codec/schema/field.h"
 #include "feature/queue/model/queue.h"
 
+struct cJSON;
+
 extern const struct field kueue_workload_fields[]; /* of struct kueue_workload */
 
 /* Rows of the tables of a snapshot and of a struct autoscaler_object. */
@@ -35,12 +37,13 @@ struct kueue_slice {
 
 struct kueue_slices {
 	VEC(struct kueue_slice) list;
-	const char *next_page; /* for the parameter `continue`; "": that was the last one */
+	const char *
+		next_page; /* of the list, for the parameter `continue`; "": that was the last one */
 };
 
-/* Adds those of one page, of kueue.x-k8s.io/v1beta1 or v1beta2; copies into the arena. */
-int kueue_slices_add(const char *body, size_t size, struct arena *arena,
-		     struct kueue_slices *slices, struct err *err);
+/* Adds one of kueue.x-k8s.io/v1beta1 or v1beta2, unless it has ended; copies into the arena. */
+int kueue_slices_add(const struct cJSON *workload, struct arena *arena, struct kueue_slices *slices,
+		     struct err *err);
 /* The one that waits, of those of a RayCluster: Kueue keeps at most one that is admitted, and
  * one that is to replace it. */
 void kueue_workload_make(const struct kueue_slices *slices, struct arena *arena,
