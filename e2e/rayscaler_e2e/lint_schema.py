@@ -76,6 +76,8 @@ class Table:
             if item.get("type") == "object" and "properties" in item:
                 return (name, "LIST", self.members(item), required, "")
             return (name, "TEXTS" if item.get("type") == "string" else "LIST_OF_ANY", 0, required, "")
+        if schema.get("format") == "int32":
+            return (name, "INTEGER_32", 0, required, "")
         if not words:
             words = WORDS.get((name, frozenset(beside)), WORDS_BY_NAME.get(name, ""))
         if name == "operator" and beside == {"key", "operator", "values"}:

@@ -18,6 +18,11 @@ static void lint_markdown_print(FILE *file)
 		fprintf(file, "| `%s` | %s | %s | %s |\n", lint_rules()[i].name,
 			lint_severity_name(lint_rules()[i].severity), lint_rules()[i].what,
 			lint_rules()[i].cure);
+	fputs("\nThe controller does not have:", file);
+	for (size_t i = 0, count = 0; i < LINT_RULE_COUNT; i++)
+		if (!lint_rules()[i].in_controller)
+			fprintf(file, "%s `%s`", count++ > 0 ? "," : "", lint_rules()[i].name);
+	fputs(".\n", file);
 }
 
 #endif

@@ -13,9 +13,13 @@ const char *lint_severity_name(enum lint_severity severity)
 const struct lint_rule *lint_rules(void)
 {
 	static const struct lint_rule rules[] = {
-#define X(identifier, severity, name, check, what, cure) { LINT_##severity, name, what, cure },
-#define N(identifier, severity, name, what, cure) { LINT_##severity, name, what, cure },
-		LINT_RULE_TABLE(X, N, X)
+#define X(identifier, severity, name, check, what, cure)                                           \
+	{ LINT_##severity, name, what, cure, true },
+#define N(identifier, severity, name, what, cure) { LINT_##severity, name, what, cure, false },
+#define S(identifier, severity, name, problem, what, cure)                                         \
+	{ LINT_##severity, name, what, cure, false },
+		LINT_RULE_TABLE(X, N, S)
+#undef S
 #undef N
 #undef X
 	};

@@ -4,6 +4,7 @@
 #ifndef FEATURE_LINT_CORE_LINT_RULE_H
 #define FEATURE_LINT_CORE_LINT_RULE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/model/reason.h"
@@ -242,6 +243,7 @@ enum lint_rule_id {
 struct lint_rule {
 	enum lint_severity severity;
 	const char *name, *what, *cure;
+	bool in_controller; /* a row with a check; the command alone has the others */
 };
 
 /* LINT_RULE_COUNT rows in the order of the table. */

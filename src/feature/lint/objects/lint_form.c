@@ -15,11 +15,15 @@
 #define PORT_NAME_BYTES_MAX 15
 #define WHOLE_DIGITS_MAX 9 /* of 32 bits */
 #define LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
+#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 enum test {
 	IS_LABEL,     /* a text like "dshm" */
 	IS_SUBDOMAIN, /* a text like "team.example" */
+	IS_NAME,      /* such a text, of an object that the Pod waits for */
+	IS_DRIVER,    /* such a text, with upper case too */
 	IS_PORT_NAME,
+	IS_IQN,      /* the name of an iSCSI node */
 	IS_KEY,      /* a text like "team" or "example.com/team" */
 	IS_VARIABLE, /* printable, and without "=" */
 	IS_ADDRESS,  /* of IP */
@@ -31,6 +35,7 @@ enum test {
 	IS_HEADER, /* of HTTP */
 	IS_FINALIZER,
 	IS_WHOLE,    /* a number as text */
+	IS_LIST,     /* of JSON, as text */
 	IS_ABSOLUTE, /* a path */
 	IS_RELATIVE, /* such a path without "/" at its beginning */
 	HAS_KEYS,    /* an object with such names */
@@ -43,7 +48,12 @@ enum test {
 	IS_AT_MOST,
 	IS_WORD, /* one of `words` */
 	IS_QUANTITY,
-	NEEDS, /* the first member of `words`, where the second is one of the others */
+	IS_FILLED,      /* an empty text counts, and is refused; elsewhere it is as none */
+	IS_RETIRED,     /* a member that Kubernetes no longer has, from its version `words` on */
+	HAS_QUANTITIES, /* names of resources and their amounts */
+	HAS_VALUES,     /* values of labels in the list "values" */
+	HAS_DISK,       /* a diskURI that fits its kind */
+	NEEDS,          /* the first member of `words`, where the second is one of the others */
 	NOT_BOTH, /* the first member of `words` with the second as its value, and the third with the fourth */
 	HAS_WITH,     /* the first member of `words` needs the second with the third as its value */
 	HAS_ELEMENTS, /* the list `words`, with an element */
@@ -71,29 +81,65 @@ static const struct form {
 	{ "metadata", "annotations", HAS_KEYS, "" },
 	{ "", "nodeSelector|matchLabels", HAS_LABELS, "" },
 	{ "matchExpressions", "key", IS_KEY, "" },
-	{ "", "topologyKey", IS_KEY, "" },
+	{ "podAffinityTerm|requiredDuringSchedulingIgnoredDuringExecution", "topologyKey", IS_KEY,
+	  "" },
 	{ "volumes", "name", IS_LABEL, "" },
 	{ "ports", "name", IS_PORT_NAME, "" },
 	{ "", "hostname|subdomain", IS_LABEL, "" },
 	{ "",
-	  "serviceAccountName|nodeName|priorityClassName|runtimeClassName|claimName|"
+	  "serviceAccountName|nodeName|priorityClassName|runtimeClassName|storageClassName|"
 	  "resourceClaimName|resourceClaimTemplateName",
 	  IS_SUBDOMAIN, "" },
-	{ "imagePullSecrets|configMapRef|secretRef|configMapKeyRef|secretKeyRef", "name",
-	  IS_SUBDOMAIN, "" },
+	{ "configMapRef|configMapKeyRef|secretKeyRef|nodePublishSecretRef", "name", IS_SUBDOMAIN,
+	  "" },
+	{ "imagePullSecrets|secretRef", "name", IS_NAME, "" },
+	{ "persistentVolumeClaim", "claimName", IS_NAME, "" },
+	{ "",
+	  "nodeAffinityPolicy|nodeTaintsPolicy|fsGroupChangePolicy|supplementalGroupsPolicy|"
+	  "seLinuxChangePolicy|procMount|mountPropagation|recursiveReadOnly|preemptionPolicy|"
+	  "accessModes|volumeMode|matchLabelKeys|mismatchLabelKeys|finalizers|searches|hostnames",
+	  IS_FILLED, "" },
+	{ "podAffinityTerm|requiredDuringSchedulingIgnoredDuringExecution", "namespaces", IS_FILLED,
+	  "" },
+	{ "tcpSocket|httpGet", "port", IS_FILLED, "" },
+	{ "azureDisk", "kind|cachingMode", IS_FILLED, "" },
+	{ "iscsi", "initiatorName", IS_FILLED, "" },
+	{ "appArmorProfile", "localhostProfile", IS_FILLED, "" },
+	{ "matchFields", "values", IS_FILLED, "" },
 	{ "", "volumes", HAS_MOST, "" },
-	{ "", "configMapRef|secretRef|configMapKeyRef|secretKeyRef|nodePublishSecretRef",
-	  HAS_MEMBER, "name" },
-	{ "csi", "driver", IS_SUBDOMAIN, "" },
+	{ "", "configMapRef|configMapKeyRef|secretKeyRef|nodePublishSecretRef", HAS_MEMBER,
+	  "name" },
+	{ "envFrom", "secretRef", HAS_MEMBER, "name" },
+	{ "sources", "configMap|secret", HAS_MEMBER, "name" },
+	{ "csi", "driver", IS_DRIVER, "" },
+	{ "volumes", "glusterfs", IS_RETIRED, "1.26" },
+	{ "volumes", "flocker|quobyte|storageos|scaleIO|photonPersistentDisk", IS_RETIRED, "1.25" },
+	{ "volumes", "cephfs|rbd", IS_RETIRED, "1.31" },
+	{ "volumes", "gitRepo", IS_RETIRED, "1.33" },
+	{ "iscsi", "iqn", IS_IQN, "" },
+	{ "iscsi", "initiatorName", IS_IQN, "" },
+	{ "", "iscsi", NEEDS, "secretRef|chapAuthDiscovery|true" },
+	{ "", "iscsi", NEEDS, "secretRef|chapAuthSession|true" },
+	{ "iscsi|fc", "lun", IS_AT_LEAST, "0" },
+	{ "iscsi|fc", "lun", IS_AT_MOST, "255" },
+	{ "volumes", "fc", HAS_ONE, "targetWWNs|wwids" },
+	{ "volumes", "fc", HAS_BESIDE, "targetWWNs|lun" },
+	{ "gcePersistentDisk|awsElasticBlockStore", "partition", IS_AT_LEAST, "0" },
+	{ "gcePersistentDisk|awsElasticBlockStore", "partition", IS_AT_MOST, "255" },
+	{ "azureDisk", "kind", IS_WORD, "Managed|Dedicated|Shared" },
+	{ "azureDisk", "cachingMode", IS_WORD, "None|ReadOnly|ReadWrite" },
+	{ "volumes", "azureDisk", HAS_DISK, "" },
 	{ "", "cephfs|rbd", HAS_ELEMENTS, "monitors" },
 	{ "labelSelector|namespaceSelector", "matchExpressions", HAS_WORD,
 	  "operator|In|NotIn|Exists|DoesNotExist" },
 	{ "metadata", "finalizers", IS_FINALIZER, "" },
 	{ "annotations", "controller.kubernetes.io/pod-deletion-cost", IS_WHOLE, "" },
+	{ "annotations", "controller.kubernetes.io/pod-deletion-cost", IS_FILLED, "" },
+	{ "annotations", "scheduler.alpha.kubernetes.io/tolerations", IS_LIST, "" },
 	{ "volumes", "configMap", HAS_MEMBER, "name" },
 	{ "volumes", "secret", HAS_MEMBER, "secretName" },
-	{ "configMap", "name", IS_SUBDOMAIN, "" },
-	{ "secret", "secretName", IS_SUBDOMAIN, "" },
+	{ "configMap|secret", "name", IS_NAME, "" },
+	{ "secret", "secretName", IS_NAME, "" },
 	{ "", "env", HAS_MOST, "value|valueFrom" },
 	{ "", "valueFrom", HAS_ONE,
 	  "fieldRef|resourceFieldRef|configMapKeyRef|secretKeyRef|fileKeyRef" },
@@ -102,7 +148,7 @@ static const struct form {
 	{ "", "preStop|postStart", HAS_ONE, "exec|httpGet|tcpSocket|sleep" },
 	{ "",
 	  "initialDelaySeconds|timeoutSeconds|periodSeconds|"
-	  "failureThreshold|successThreshold|runAsUser|runAsGroup|fsGroup|tolerationSeconds",
+	  "failureThreshold|successThreshold|runAsUser|runAsGroup|fsGroup",
 	  IS_AT_LEAST, "0" },
 	{ "spec", "activeDeadlineSeconds", IS_AT_LEAST, "1" },
 	{ "", "maxSkew|minDomains|weight", IS_AT_LEAST, "1" },
@@ -142,7 +188,8 @@ static const struct form {
 	  "DirectoryOrCreate|Directory|FileOrCreate|File|Socket|CharDevice|BlockDevice" },
 	{ "", "defaultMode|mode", IS_AT_LEAST, "0" },
 	{ "", "defaultMode|mode", IS_AT_MOST, "511" },
-	{ "projected", "sources", HAS_ONE,
+	{ "serviceAccountToken", "path", IS_RELATIVE, "" },
+	{ "projected", "sources", HAS_MOST,
 	  "configMap|secret|downwardAPI|serviceAccountToken|clusterTrustBundle|podCertificate" },
 	{ "volumes", "ephemeral", HAS_ONE, "volumeClaimTemplate" },
 	{ "", "volumeMounts", HAS_MOST, "subPath|subPathExpr" },
@@ -201,9 +248,17 @@ static const struct form {
 	{ "", "podAffinityTerm|requiredDuringSchedulingIgnoredDuringExecution", HAS_BESIDE,
 	  "matchLabelKeys|labelSelector" },
 	{ "matchFields", "key", IS_WORD, "metadata.name" },
-	{ "matchExpressions", "values", IS_VALUE, "" },
+	{ "matchFields", "operator", IS_WORD, "In|NotIn" },
+	{ "matchFields", "values", IS_SUBDOMAIN, "" },
+	{ "", "matchFields", NEEDS, "values|operator|In|NotIn" },
+	{ "", "matchFields", HAS_FEW, "values|1" },
+	{ "nodeSelectorTerms|labelSelector|namespaceSelector", "matchExpressions", HAS_VALUES, "" },
+	{ "", "matchLabelKeys|mismatchLabelKeys", IS_KEY, "" },
 	{ "podAffinityTerm|requiredDuringSchedulingIgnoredDuringExecution", "namespaces", IS_LABEL,
 	  "" },
+	{ "fieldRef", "apiVersion", IS_WORD, "v1" },
+	{ "claims", "request", IS_LABEL, "" },
+	{ "volumeDevices", "devicePath", IS_DOTLESS, "" },
 	{ "readinessGates", "conditionType", IS_KEY, "" },
 	{ "hostAliases", "hostnames", IS_SUBDOMAIN, "" },
 	{ "metadata", "ownerReferences", HAS_MEMBER, "uid" },
@@ -212,8 +267,8 @@ static const struct form {
 	{ "", "spec", NOT_BOTH, "hostUsers|false|hostPID|true" },
 	{ "", "spec", NOT_BOTH, "hostUsers|false|hostIPC|true" },
 	{ "", "spec", NOT_BOTH, "shareProcessNamespace|true|hostPID|true" },
-	/* "storage" is of a claim for a volume. */
-	{ "spec", "resources", HAS_AMOUNTS, "cpu|memory|storage" },
+	{ "spec", "resources", HAS_AMOUNTS, "cpu|memory" },
+	{ "resources", "limits|requests", HAS_QUANTITIES, "" },
 };
 
 struct check {
@@ -245,17 +300,25 @@ static const char *list_of(const char *words, struct arena *arena)
 	return all;
 }
 
-static void report(const struct check *check, const struct json_at *at, const char *fix,
-		   const char *why)
+/* With the whole message; NULL: the place has an error. */
+static struct lint_finding *add(const struct check *check, const struct json_at *at,
+				const char *fix, const char *message)
 {
-	struct arena *arena = at->reader->arena;
 	const char *path = json_path(at);
 
 	for (size_t i = check->before; i < check->findings->list.count; i++)
-		if (strcmp(check->findings->list.at[i].path, path) == 0)
-			return;
-	lint_add(arena, check->findings, check->rule, path,
-		 arena_printf(arena, "%s; the API server refuses %s", why, check->refused), fix);
+		if (check->findings->list.at[i].severity == LINT_ERROR &&
+		    strcmp(check->findings->list.at[i].path, path) == 0)
+			return NULL;
+	return lint_add(at->reader->arena, check->findings, check->rule, path, message, fix);
+}
+
+static void report(const struct check *check, const struct json_at *at, const char *fix,
+		   const char *why)
+{
+	(void)add(check, at, fix,
+		  arena_printf(at->reader->arena, "%s; the API server refuses %s", why,
+			       check->refused));
 }
 
 /* ---- texts ---- */
@@ -267,19 +330,23 @@ static bool is_label(const char *text, size_t size)
 	       text[0] != '-' && text[size - 1] != '-';
 }
 
+static bool is_domain(const char *text, const char *letters)
+{
+	size_t size = strlen(text);
+
+	if (size == 0 || size > SUBDOMAIN_BYTES_MAX || strspn(text, letters) < size)
+		return false;
+	for (; *text != '\0'; text += size, text += *text == '.') {
+		size = strcspn(text, ".");
+		if (size == 0 || text[0] == '-' || text[size - 1] == '-')
+			return false;
+	}
+	return text[-1] != '.';
+}
+
 static bool is_subdomain(const char *text)
 {
-	size_t size;
-
-	if (strlen(text) > SUBDOMAIN_BYTES_MAX)
-		return false;
-	for (;; text += size + 1) {
-		size = strcspn(text, ".");
-		if (!is_label(text, size))
-			return false;
-		if (text[size] == '\0')
-			return true;
-	}
+	return is_domain(text, LETTERS ".");
 }
 
 static bool is_port_name(const char *text)
@@ -340,26 +407,46 @@ static bool is_sysctl(const char *text)
 
 static bool is_header(const char *text)
 {
-	return strspn(text, LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == strlen(text);
+	return strspn(text, LETTERS UPPER) == strlen(text);
 }
 
-/* The prefix of a key is a domain. */
+/* A name, or one behind a domain of these letters and "/". */
+static bool is_key_of(const char *text, const char *letters)
+{
+	char domain[SUBDOMAIN_BYTES_MAX + 1];
+	size_t size = strcspn(text, "/");
+
+	if (text[size] == '\0')
+		return label_syntax_key(text);
+	if (size >= sizeof(domain))
+		return false;
+	memcpy(domain, text, size);
+	domain[size] = '\0';
+	text += size + 1;
+	return is_domain(domain, letters) && !strchr(text, '/') && label_syntax_key(text);
+}
+
 static bool is_key(const char *text)
 {
-	const char *slash = strchr(text, '/');
+	return is_key_of(text, LETTERS ".");
+}
 
-	return label_syntax_key(text) &&
-	       (!slash || strcspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") > (size_t)(slash - text));
+static bool is_iqn(const char *text)
+{
+	return strncmp(text, "iqn.", 4) == 0 || strncmp(text, "eui.", 4) == 0 ||
+	       strncmp(text, "naa.", 4) == 0;
 }
 
 static bool is_entry(const char *text)
 {
-	return strspn(text, LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ._") == strlen(text);
+	size_t size = strlen(text);
+
+	return size <= SUBDOMAIN_BYTES_MAX && strspn(text, LETTERS UPPER "._") == size;
 }
 
 static bool is_finalizer(const char *text)
 {
-	return (strchr(text, '/') && label_syntax_key(text)) ||
+	return (strchr(text, '/') && is_key(text)) ||
 	       is_among(text, "kubernetes|orphan|foregroundDeletion");
 }
 
@@ -383,7 +470,14 @@ static bool is_form(const char *text, enum test test)
 	case IS_LABEL:
 		return is_label(text, strlen(text));
 	case IS_SUBDOMAIN:
+	case IS_NAME:
 		return is_subdomain(text);
+	case IS_DRIVER:
+		return strlen(text) <= LABEL_BYTES_MAX && is_domain(text, LETTERS UPPER ".");
+	case IS_LIST:
+		return *text == '[';
+	case IS_IQN:
+		return is_iqn(text);
 	case IS_PORT_NAME:
 		return is_port_name(text);
 	case IS_KEY:
@@ -421,12 +515,15 @@ static void check_text(const struct check *check, const struct json_at *at, cons
 	static const char *const forms_of[] = {
 		[IS_LABEL] = "up to 63 lower-case letters, digits and \"-\"",
 		[IS_SUBDOMAIN] = "lower-case letters, digits, \"-\" and \".\"",
+		[IS_NAME] = "lower-case letters, digits, \"-\" and \".\"",
+		[IS_DRIVER] = "up to 63 letters, digits, \"-\" and \".\"",
 		[IS_PORT_NAME] = "up to 15 lower-case letters, digits and \"-\"",
+		[IS_IQN] = "a name like iqn.2001-04.com.example:disk",
 		[IS_KEY] = "a name like team or example.com/team",
 		[IS_VARIABLE] = "printable characters without \"=\"",
 		[IS_ADDRESS] = "an IP address like 10.0.0.1",
 		[IS_VALUE] = "up to 63 letters, digits, \"-\", \"_\" or \".\"",
-		[IS_ENTRY] = "letters, digits, \"-\", \"_\" or \".\"",
+		[IS_ENTRY] = "up to 253 letters, digits, \"-\", \"_\" or \".\"",
 		[IS_DOTLESS] = "a path without ..",
 		[IS_RELATIVE] = "a relative path without ..",
 		[IS_SEARCH] = "a domain of lower-case letters, digits and \"-\"",
@@ -434,16 +531,21 @@ static void check_text(const struct check *check, const struct json_at *at, cons
 		[IS_HEADER] = "letters, digits and \"-\"",
 		[IS_FINALIZER] = "a name like example.com/cleanup",
 		[IS_WHOLE] = "a whole number",
+		[IS_LIST] = "it as tolerations of spec",
 		[IS_ABSOLUTE] = "an absolute path",
 	};
-	const char *text = cJSON_GetStringValue(at->json);
+	struct arena *arena = at->reader->arena;
+	const char *text = cJSON_GetStringValue(at->json), *why;
 
-	if (!text || *text == '\0' || is_filled_in(text))
+	if (!text || *text == '\0' || is_filled_in(text) || is_form(text, test))
 		return;
-	if (!is_form(text, test))
-		report(check, at, "",
-		       arena_printf(at->reader->arena, "%s \"%.80s\" is invalid: write %s", name,
-				    text, forms_of[test]));
+	why = arena_printf(arena, "%s \"%.80s\" is invalid: write %s", name, text, forms_of[test]);
+	if (test == IS_NAME)
+		(void)add(check, at, "",
+			  arena_printf(arena, "%s; nothing can have this name, and no Pod starts",
+				       why));
+	else
+		report(check, at, "", why);
 }
 
 static void check_number(const struct check *check, const struct json_at *at, const char *name,
@@ -476,7 +578,56 @@ static void check_word(const struct check *check, const struct json_at *at, cons
 			    nearest_hint(&nearest, hint)));
 }
 
+static void check_filled(const struct check *check, const struct json_at *at, const char *name)
+{
+	const char *text = cJSON_GetStringValue(at->json);
+
+	if (text && *text == '\0')
+		report(check, at, "",
+		       arena_printf(at->reader->arena, "%s is empty: write it, or remove it",
+				    name));
+}
+
+static void check_retired(const struct check *check, const struct json_at *at, const char *version)
+{
+	struct lint_finding *found;
+
+	if (json_type(at) != JSON_OBJECT)
+		return;
+	found = add(check, at, "",
+		    arena_printf(at->reader->arena,
+				 "Kubernetes has no volumes of %s from %s on, and no Pod starts "
+				 "there: use a persistentVolumeClaim",
+				 at->name, version));
+	if (found)
+		found->severity = LINT_WARNING;
+}
+
 /* ---- objects ---- */
+
+/* Annotations of a time before securityContext had these profiles, which the API server reads to this day. */
+static void check_profile(const struct check *check, const struct json_at *at, const char *value)
+{
+	static const struct {
+		const char *key, *words;
+	} profiles[] = {
+		{ "container.apparmor.security.beta.kubernetes.io/", "runtime/default|unconfined" },
+		{ "container.seccomp.security.alpha.kubernetes.io/",
+		  "runtime/default|docker/default|unconfined" },
+		{ "seccomp.security.alpha.kubernetes.io/pod",
+		  "runtime/default|docker/default|unconfined" },
+	};
+
+	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)
+		if (strncmp(at->name, profiles[i].key, strlen(profiles[i].key)) == 0 &&
+		    strncmp(value, "localhost/", strlen("localhost/")) != 0) {
+			if (i > 0)
+				check_filled(check, at, "the profile");
+			check_word(check, at, "the profile",
+				   arena_printf(at->reader->arena, "%s|localhost/NAME",
+						profiles[i].words));
+		}
+}
 
 static void check_keys(const struct check *check, const struct json_at *at, bool are_labels)
 {
@@ -487,7 +638,9 @@ static void check_keys(const struct check *check, const struct json_at *at, bool
 
 		if (is_filled_in(e.name))
 			continue;
-		if (!is_key(e.name))
+		if (!are_labels && value)
+			check_profile(check, &e, value);
+		if (!is_key_of(e.name, are_labels ? LETTERS "." : LETTERS UPPER "."))
 			report(check, &e, "",
 			       arena_printf(arena,
 					    "the %s's name \"%.80s\" is invalid; write a name like "
@@ -512,7 +665,7 @@ static void check_choice(const struct check *check, const struct json_at *at, co
 
 	cJSON_ArrayForEach(one, at->json)
 	{
-		bool empty = cJSON_IsNull(one) ||
+		bool empty = cJSON_IsNull(one) || (cJSON_IsArray(one) && !one->child) ||
 			     (cJSON_IsString(one) && one->valuestring[0] == '\0');
 
 		if (empty || (*words == '\0' ? strcmp(one->string, "name") == 0 :
@@ -601,6 +754,7 @@ static void check_both(const struct check *check, const struct json_at *at, cons
 				    name, value_of(at, name), other, value_of(at, other)));
 }
 
+/* Those of a claim for a volume have "storage". */
 static void check_amounts(const struct check *check, const struct json_at *at, const char *words)
 {
 	static const char *const lists[] = { "limits", "requests" };
@@ -611,7 +765,9 @@ static void check_amounts(const struct check *check, const struct json_at *at, c
 		if (!json_is_given(&list) || json_type(&list) != JSON_OBJECT)
 			continue;
 		for (struct json_at e = json_first(&list); e.json; json_next(&e))
-			if (!is_among(e.name, words) && strncmp(e.name, "hugepages-", 10) != 0)
+			if (!is_among(e.name, words) &&
+			    !cJSON_HasObjectItem(list.json, "storage") &&
+			    strncmp(e.name, "hugepages-", 10) != 0)
 				report(check, &e, "",
 				       arena_printf(e.reader->arena,
 						    "resources of a whole Pod have no %.80s: write "
@@ -692,7 +848,7 @@ static void check_quantity(const struct check *check, const struct json_at *at, 
 	const char *text = cJSON_GetStringValue(at->json), *problem;
 	int64_t amount;
 
-	if (text && *text != '\0' && !is_filled_in(text) && quantity_parse(text, &amount, &problem))
+	if (text && !is_filled_in(text) && quantity_parse(text, &amount, &problem))
 		report(check, at, "",
 		       arena_printf(at->reader->arena,
 				    "%s \"%.80s\" %s: write an amount such as 500m or 16Gi", name,
@@ -725,6 +881,47 @@ static void check_members(const struct check *check, const struct json_at *at, c
 	for (struct json_at e = json_first(at); e.json; json_next(&e))
 		if (!is_among(e.name, words))
 			report_unknown(check, &e, name, words);
+}
+
+static void check_values(const struct check *check, const struct json_at *at)
+{
+	struct json_at list = json_member(at, "values");
+
+	if (!json_is_given(&list) || json_type(&list) != JSON_ARRAY)
+		return;
+	for (struct json_at e = json_first(&list); e.json; json_next(&e))
+		check_text(check, &e, "values", IS_VALUE);
+}
+
+static void check_disk(const struct check *check, const struct json_at *at)
+{
+	struct json_at uri = json_member(at, "diskURI");
+	const char *text = cJSON_GetStringValue(uri.json);
+	bool managed = strcmp(value_of(at, "kind"), "Managed") == 0;
+	const char *begin = managed ? "/subscriptions" : "https://";
+
+	if (text && *text != '\0' && !is_filled_in(text) &&
+	    strncmp(text, begin, strlen(begin)) != 0)
+		report(check, &uri, managed ? "" : "kind: Managed",
+		       arena_printf(at->reader->arena, "diskURI must begin with %s%s, is \"%.80s\"",
+				    begin, managed ? "" : ", or add kind: Managed", text));
+}
+
+/* Of init containers, of a whole Pod and of a claim; those of containers have rules of their own. */
+static void check_quantities(const struct check *check, const struct json_at *at)
+{
+	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
+		if (is_filled_in(e.name))
+			continue;
+		if (!is_key(e.name) && !cJSON_HasObjectItem(at->json, "storage"))
+			report(check, &e, "",
+			       arena_printf(e.reader->arena,
+					    "\"%.80s\" is not the name of a resource: write one "
+					    "like cpu or example.com/name",
+					    e.name));
+		else
+			check_quantity(check, &e, e.name);
+	}
 }
 
 /* ---- the walk ---- */
@@ -760,6 +957,12 @@ static void check_object(const struct check *check, const struct json_at *at, co
 		check_member_word(check, at, form->words);
 	else if (form->test == HAS_FEW)
 		check_few(check, at, form->words);
+	else if (form->test == HAS_VALUES)
+		check_values(check, at);
+	else if (form->test == HAS_DISK)
+		check_disk(check, at);
+	else if (form->test == HAS_QUANTITIES)
+		check_quantities(check, at);
 	else
 		check_choice(check, at, name, form->words, form->test == HAS_ONE);
 }
@@ -779,6 +982,10 @@ static void check_one(const struct check *check, const struct json_at *at, const
 			check_word(check, at, name, form->words);
 		else if (form->test == IS_AT_LEAST || form->test == IS_AT_MOST)
 			check_number(check, at, name, form->words, form->test == IS_AT_LEAST);
+		else if (form->test == IS_FILLED)
+			check_filled(check, at, name);
+		else if (form->test == IS_RETIRED)
+			check_retired(check, at, form->words);
 		else if (form->test <= IS_RELATIVE)
 			check_text(check, at, name, form->test);
 		else

@@ -1,5 +1,6 @@
 #include "feature/lint/objects/lint_schema.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -139,6 +140,17 @@ static void check_words(const struct check *check, const struct json_at *at, con
 	}
 }
 
+static void check_size(const struct check *check, const struct json_at *at)
+{
+	if (json_type(at) == JSON_NUMBER && json_number_value(at) > INT32_MAX &&
+	    !is_reported(check, json_path(at)))
+		lint_add(at->reader->arena, check->findings, LINT_RULE_FIELD_INVALID, json_path(at),
+			 arena_printf(at->reader->arena,
+				      "%s must be at most %d; the API server refuses it", at->name,
+				      INT32_MAX),
+			 "");
+}
+
 static void check_object(const struct check *check, const struct json_at *object,
 			 const struct lint_schema_field *fields);
 
@@ -160,6 +172,7 @@ static void check_value(const struct check *check, const struct json_at *at,
 	static const enum field_kind kinds[] = {
 		[SCHEMA_TEXT] = FIELD_KIND_TEXT,
 		[SCHEMA_INTEGER] = FIELD_KIND_INTEGER,
+		[SCHEMA_INTEGER_32] = FIELD_KIND_INTEGER,
 		[SCHEMA_NUMBER] = FIELD_KIND_AMOUNT,
 		[SCHEMA_BOOLEAN] = FIELD_KIND_BOOLEAN,
 		[SCHEMA_MAP] = FIELD_KIND_LABELS,
@@ -185,6 +198,8 @@ static void check_value(const struct check *check, const struct json_at *at,
 		check->findings->list.at[count].fix = lines_of(at, text, list_of(field->members),
 							       check->findings->list.at[count].fix);
 	check_words(check, at, field->words);
+	if (field->type == SCHEMA_INTEGER_32)
+		check_size(check, at);
 	if (field->type == SCHEMA_OBJECT && json_type(at) == JSON_OBJECT)
 		check_object(check, at, list_of(field->members));
 	for (struct json_at e = json_first(at); field->type == SCHEMA_LIST && e.json;

@@ -9,6 +9,7 @@ enum lint_schema_type {
 	SCHEMA_ANY = 0,
 	SCHEMA_TEXT,
 	SCHEMA_INTEGER,
+	SCHEMA_INTEGER_32, /* of 32 bits */
 	SCHEMA_NUMBER,
 	SCHEMA_BOOLEAN,
 	SCHEMA_SCALAR, /* an integer or a string */

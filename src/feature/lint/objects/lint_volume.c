@@ -52,8 +52,7 @@ static void check_projected(const struct check *check, struct lint_found volume)
 {
 	static const char *const items[] = { "configMap items", "secret items",
 					     "downwardAPI items" };
-	static const char *const single[] = { "serviceAccountToken path", "clusterTrustBundle path",
-					      "podCertificate keyPath",
+	static const char *const single[] = { "clusterTrustBundle path", "podCertificate keyPath",
 					      "podCertificate certificateChainPath",
 					      "podCertificate credentialBundlePath" };
 	struct lint_found sources = lint_found_follow(volume, "projected sources", check->arena);
