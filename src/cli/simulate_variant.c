@@ -126,6 +126,9 @@ static int parse_axis(struct simulate_plan *plan, const char *text, struct err *
 		return err_set(err, ERR_INPUT, "--vary may be given %d times", SIMULATE_AXES_MAX);
 	axis->path = arena_strndup(plan->arena, text, (size_t)(equals - text));
 	rest = arena_strdup(plan->arena, equals + 1);
+	if (strchr(rest, ';') && !strpbrk(rest, ",{["))
+		return err_set(err, ERR_INPUT,
+			       "--vary %.80s: write \",\" between values, not \";\"", text);
 	while ((word = strsep(&rest, ",")))
 		VEC_PUSH(plan->arena, &values, word);
 	axis->values = values.at;

@@ -28,6 +28,7 @@
 #include "sim/repair.h"
 #include "sim/resize.h"
 #include "sim/sharing.h"
+#include "sim/stock.h"
 #include "sim/view.h"
 
 static bool is_scaled(const struct sim_ray *ray)
@@ -261,8 +262,11 @@ static const char *message_without_plan(const struct sim_class *class_)
 {
 	if (class_->first_group == SIZE_MAX)
 		return "no worker group fits it";
-	return class_->ray->world->unplaced > 0 ? "its workers got no Node of the pools" :
-						  "its workers were starting at the end";
+	return class_->ray->world->unplaced > 0 ?
+		       arena_printf(class_->ray->world->result_arena,
+				    "its workers got no Node of the pools%s",
+				    stock_why(class_->ray, class_->ray->world->result_arena)) :
+		       "its workers were starting at the end";
 }
 
 void controller_explain(struct sim_ray *ray)

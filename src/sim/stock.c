@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/nodes/node_fit.h"
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
 #include "sim/node_repair.h"
@@ -231,6 +232,42 @@ static bool place(struct sim_worker *worker)
 			return true;
 		}
 	return false;
+}
+
+/* Each pool as one empty Node of its name. */
+static const char *closest_pool(const struct sim_worker *worker, struct arena *arena)
+{
+	const struct sim_world *world = worker->ray->world;
+	const struct node_pools *pools = &world->input->models.pools;
+	const struct device_table *devices = world->input->devices;
+	struct node *nodes = arena_array(arena, pools->count, sizeof(*nodes));
+	struct node_capacities capacities;
+	struct node_demand demand;
+	struct node_fit fit;
+
+	for (size_t p = 0; p < pools->count; p++) {
+		nodes[p] = pools->at[p].node;
+		if (nodes[p].allocatable.count == 0 && matches(&world->pools[p], &worker->pod.spec))
+			return "";
+	}
+	node_capacities_init(&capacities, nodes, pools->count, devices, arena);
+	node_demand_init(&demand, &worker->pod.spec, false, devices, arena);
+	node_fit_best(&demand, &capacities, arena, &fit);
+	return fit.level != NODE_FIT_NEVER ? "" :
+					     arena_printf(arena, "; the closest is pool %s: %s",
+							  fit.capacity->node->name, fit.why);
+}
+
+const char *stock_why(const struct sim_ray *ray, struct arena *arena)
+{
+	for (size_t i = 0; i < ray->workers.count; i++) {
+		const struct sim_worker *worker = ray->workers.at[i];
+
+		if (worker->type > 0 && worker->state == SIM_WORKER_UNSCHEDULED &&
+		    worker->pool == POD_WITHOUT_POOL)
+			return closest_pool(worker, arena);
+	}
+	return "";
 }
 
 /* ---- changes ---- */

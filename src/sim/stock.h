@@ -16,6 +16,8 @@ void stock_init(struct sim_world *world);
 /* A Node for a new Pod: at once, later, or after a change of the stock. */
 void stock_request(struct sim_worker *worker);
 void stock_release(struct sim_worker *worker); /* its Pod has ended */
+/* Why no pool can ever have a Node for a worker of this RayCluster that waits for one; "": one can. */
+const char *stock_why(const struct sim_ray *ray, struct arena *arena);
 struct stock_refusal {
 	const char *resource;
 	int64_t asked, used, capacity; /* 1/10000; used: by other Pods */

@@ -474,6 +474,8 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 	struct json_steps steps;
 	const char *first;
 
+	if (strncmp(path, "spec.", 5) == 0)
+		path += 5;
 	if (json_steps_parse(path, &set->arena, &steps, err))
 		return -1;
 	first = steps.at[0].name;

@@ -70,6 +70,14 @@ static int check_most(const struct json_at *member, const struct field *field UN
 		       0;
 }
 
+static bool is_resource(const char *name)
+{
+	static const char *const names[] = { "cpu", "memory", "ephemeral-storage", "pods" };
+
+	return strchr(name, '/') || strncmp(name, "hugepages-", strlen("hugepages-")) == 0 ||
+	       text_is_among(name, names, sizeof(names) / sizeof(names[0]));
+}
+
 static int check_amounts(const struct json_at *member, const struct field *field UNUSED,
 			 void *object)
 {
@@ -79,6 +87,9 @@ static int check_amounts(const struct json_at *member, const struct field *field
 	for (size_t i = 0; i < amounts->count; i++) {
 		struct json_at amount = json_member(member, amounts->at[i].name);
 
+		if (!is_resource(amounts->at[i].name))
+			return json_fail(&amount, "must be cpu, memory, ephemeral-storage, pods "
+						  "or a name such as nvidia.com/gpu");
 		if (!amounts->at[i].valid)
 			return json_fail(&amount, "\"%.40s\" is not an amount such as 8 or 64Gi",
 					 amounts->at[i].text);
@@ -96,6 +107,18 @@ static int check_effect(const struct json_at *member, const struct field *field 
 		return 0;
 	return json_fail(member, "must be NoSchedule, PreferNoSchedule or NoExecute, is \"%.40s\"",
 			 taint->effect);
+}
+
+static int check_repairs(const struct json_at *member, const struct field *field UNUSED,
+			 void *object)
+{
+	const struct node_pool *pool = object;
+
+	ARRAY_EACH(const struct node_pool_window, repair, pool->repairs, pool->repair_count)
+		if (repair->nodes > pool->max_nodes)
+			return json_fail(member, "nodes must be at most maxNodes (%lld), is %lld",
+					 (long long)pool->max_nodes, (long long)repair->nodes);
+	return 0;
 }
 
 static int check_pools(const struct json_at *member, const struct field *field UNUSED, void *object)
@@ -147,7 +170,8 @@ static const struct field pool_fields[] = {
 	FIELD_LIST(POOL, refusals, refusal_count, refusal_fields, "refusals", .strict = "a refusal",
 		   .limit = NODE_POOL_REFUSALS_MAX),
 	FIELD_LIST(POOL, repairs, repair_count, repair_fields, "repairs", .strict = "a repair",
-		   .initial = &repair_initial, .limit = NODE_POOL_REFUSALS_MAX),
+		   .initial = &repair_initial, .limit = NODE_POOL_REFUSALS_MAX,
+		   .check = check_repairs),
 	FIELD_INTEGER(POOL, life_ms, "interruptionsPerHour", .read = life_decode),
 	FIELD_END,
 };

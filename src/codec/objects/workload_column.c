@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 static const struct workload_target targets[] = {
 	{ "submit", "submit", TARGET_TIME, ROW_SUBMIT, NULL },
 	{ "begin", "duration", TARGET_TIME, ROW_BEGIN, NULL },
@@ -77,11 +79,9 @@ static const struct unit *find_unit(const char *name, enum target_kind kind)
 	return NULL;
 }
 
-/* The index of the header; the number of headers if there is none of the name. */
-static size_t find_header(const struct parser *parser, const char *name)
+/* The index of the header from `i` on; the number of headers if there is none of the name. */
+static size_t find_header(const struct parser *parser, const char *name, size_t i)
 {
-	size_t i = 0;
-
 	while (i < parser->header->cells.count &&
 	       strcmp(parser->header->cells.at[i].text, name) != 0)
 		i++;
@@ -111,11 +111,11 @@ static int fail_header(const struct parser *parser, const char *target, const ch
 		return err_set(
 			parser->err, ERR_INPUT,
 			"--columns %s=%.80s: the columns of the file are not separated by commas "
-			"but by \"%s\"; write commas",
+			"but by %s; write commas",
 			target, header,
-			*separator == '\t' ? "a tab" :
-			*separator == ';'  ? ";" :
-					     "|");
+			*separator == '\t' ? "tabs" :
+			*separator == ';'  ? "\";\"" :
+					     "\"|\"");
 	return err_set(
 		parser->err, ERR_INPUT,
 		"--columns %s=%.80s: the first line of the file has no such column; it has %s",
@@ -129,7 +129,12 @@ static int parse_header(const struct parser *parser, char *header, struct worklo
 	const struct unit *unit;
 
 	column->header = header;
-	column->index = find_header(parser, header);
+	column->index = find_header(parser, header, 0);
+	if (find_header(parser, header, column->index + 1) < parser->header->cells.count)
+		return err_set(parser->err, ERR_INPUT,
+			       "--columns %s=%.80s: the first line of the file has this column "
+			       "twice; rename one",
+			       column->target->name, header);
 	if (column->index < parser->header->cells.count || !colon) {
 		if (column->index >= parser->header->cells.count)
 			return fail_header(parser, column->target->name, header);
@@ -146,6 +151,18 @@ static int parse_header(const struct parser *parser, char *header, struct worklo
 	return parse_header(parser, header, column);
 }
 
+static int fail_target(const struct parser *parser, const char *name)
+{
+	struct nearest nearest = nearest_start(name);
+	char hint[NEAREST_HINT_SIZE];
+
+	ARRAY_EACH(const struct workload_target, target, targets, TARGET_COUNT_ALL)
+		nearest_offer(&nearest, target->name);
+	return err_set(parser->err, ERR_INPUT,
+		       "--columns: %.80s is not known%s it must be one of %s", name,
+		       nearest.word ? nearest_hint(&nearest, hint) : ";", target_names);
+}
+
 /* One TARGET=HEADER[:UNIT]. */
 static int parse_column(struct parser *parser, char *text)
 {
@@ -160,13 +177,12 @@ static int parse_column(struct parser *parser, char *text)
 	column->factor = column->divisor = 1;
 	column->target = find_target(text, &column->resource);
 	if (!column->target)
-		return err_set(parser->err, ERR_INPUT,
-			       "--columns: %.80s is not known; there are %s", text, target_names);
+		return fail_target(parser, text);
 	for (size_t i = 0; i + 1 < parser->columns.count; i++) {
 		if (parser->columns.at[i].target == column->target &&
 		    column->target->kind != TARGET_AMOUNT && column->target->kind != TARGET_LABEL)
-			return err_set(parser->err, ERR_INPUT, "--columns: %s is there twice",
-				       text);
+			return err_set(parser->err, ERR_INPUT,
+				       "--columns: %s is there twice; remove one", text);
 	}
 	return parse_header(parser, equals + 1, column);
 }

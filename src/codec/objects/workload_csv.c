@@ -11,6 +11,7 @@
 #include "codec/text/json_write.h"
 #include "codec/text/number.h"
 #include "codec/text/position.h"
+#include "codec/text/utf8.h"
 
 #define CSV_JSON_BYTES_MAX ((size_t)16 << 20)
 
@@ -315,10 +316,26 @@ static int add_row(struct csv *csv)
 	return add_item(csv);
 }
 
+static bool is_utf8(const char *text)
+{
+	size_t left = strlen(text), size;
+
+	for (; left > 0; text += size, left -= size) {
+		size = utf8_length(text, left);
+		if (size == 0)
+			return false;
+	}
+	return true;
+}
+
 static int read_header(struct csv *csv, const char *columns)
 {
 	int is = csv_rows_next(&csv->rows, csv->err);
 
+	for (size_t i = 0; is > 0 && i < csv->rows.cells.count; i++)
+		if (!is_utf8(csv->rows.cells.at[i].text))
+			return err_set(csv->err, ERR_INPUT,
+				       "the first line is not UTF-8; write the file as UTF-8");
 	if (is == 0)
 		err_set(csv->err, ERR_INPUT,
 			"the file is empty; its first line must name the columns");

@@ -62,7 +62,8 @@ static int read_cell(struct csv_rows *rows, struct err *err)
 		left = CSV_ROW_BYTES_MAX;
 	used = read_quoted(text, left, &rows->quoted);
 	if (used == 0)
-		return fail(rows, err, cell->offset, "the quote that begins here has no end");
+		return fail(rows, err, cell->offset,
+			    "the quote that begins here has no end; add it");
 	cell->text = arena_strdup(&rows->arena, buf_string(&rows->quoted));
 	rows->offset += used;
 	if (rows->offset < rows->size && rows->text[rows->offset] != ',' &&

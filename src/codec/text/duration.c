@@ -95,7 +95,7 @@ int duration_from_seconds(double seconds, int64_t *ret_ms, const char **ret_prob
 {
 	*ret_problem = NULL;
 	if (!isfinite(seconds))
-		*ret_problem = "is not a finite number of seconds";
+		*ret_problem = "is not a finite number of seconds; write one, such as 90";
 	else if (seconds < 0)
 		*ret_problem = problem_negative;
 	else if (seconds > (double)DURATION_MAX_MS / 1000)

@@ -107,6 +107,22 @@ static void queues_of_pools_have_rows(void **state)
 	memory_free(report);
 }
 
+static void what_no_pool_can_hold_has_the_closest_one(void **state)
+{
+	static struct cli_result result;
+	struct simulate_files *files = *state;
+	char *nodes;
+
+	temp_write(files->directory, "small.yaml",
+		   "apiVersion: rayscaler.dev/v1alpha1\nkind: NodePools\n"
+		   "pools: [{name: small, allocatable: {cpu: 1}, maxNodes: 3}]\n");
+	nodes = temp_path(files->directory, "small.yaml");
+	SIMULATE(&result, files, "--node-pools", nodes);
+	assert_non_null(strstr(result.output, ": its workers got no Node of the pools; the closest "
+					      "is pool small: it has 1 cpu, "));
+	memory_free(nodes);
+}
+
 static void settings_without_effect_are_named(void **state)
 {
 	static struct cli_result result;
@@ -479,6 +495,7 @@ int main(void)
 		cmocka_unit_test(a_table_has_a_row_for_each_variant),
 		cmocka_unit_test(settings_without_effect_are_named),
 		cmocka_unit_test(queues_of_pools_have_rows),
+		cmocka_unit_test(what_no_pool_can_hold_has_the_closest_one),
 		cmocka_unit_test(equal_rows_are_one_choice),
 		cmocka_unit_test(gpu_hours_are_those_of_the_work),
 		cmocka_unit_test(json_has_all_variants),

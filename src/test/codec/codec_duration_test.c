@@ -76,7 +76,7 @@ static void seconds_are_rounded_to_milliseconds(void **state)
 	assert_int_equal(duration_from_seconds(1.2344, &ms, &problem), 0);
 	assert_int_equal(ms, 1234);
 	assert_int_equal(duration_from_seconds(NAN, &ms, &problem), -1);
-	assert_string_equal(problem, "is not a finite number of seconds");
+	assert_string_equal(problem, "is not a finite number of seconds; write one, such as 90");
 	assert_int_equal(duration_from_seconds(-1, &ms, &problem), -1);
 	assert_string_equal(problem, "is negative");
 	assert_int_equal(duration_from_seconds(1e300, &ms, &problem), -1);
