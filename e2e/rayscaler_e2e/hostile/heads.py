@@ -33,6 +33,7 @@ UNKNOWN = 0xEE
 WINDOW = 65535
 FLOOD_BYTES = 65536
 STATE = "GetClusterResourceState"
+STORED_KEY = b"autoscaler_resource_request"
 CLUSTER_ID = b"\x0a\x00\x12\x1c" + bytes(range(28))
 ACCEPTED = b"\x08\x01"
 
@@ -53,6 +54,8 @@ class Head(NamedTuple):
     """The flood comes before the answer's first header block."""
     silent: bool = False
     """Calls are accepted and never answered."""
+    stored: bytes = b""
+    """The answer to a read of the key of request_resources() under autoscaler v1."""
 
 
 Answer = Callable[[str, str, bytes], Head]
@@ -218,6 +221,7 @@ KINDS: Dict[str, Callable[[str], Head]] = {
     "topology-6k": lambda pod: Head(replies.topology_6k(pod)),
     "silent": lambda pod: Head(silent=True),
     "rest": lambda pod: Head(replies.at_rest(pod)),
+    "kv-requests": lambda pod: Head(replies.at_rest(pod), stored=replies.stored_requests()),
 }
 
 
@@ -229,8 +233,11 @@ def main(port: int, kinds: List[str]) -> None:
         heads.append(KINDS[kind](f"{kind}-head"))
         addresses += [address(index, tenant) for tenant in range(1, int(count) + 1)]
 
-    def answer(local: str, method: str, _request: bytes) -> Head:
-        return heads[int(local.split(".")[2])] if method == STATE else Head(ACCEPTED)
+    def answer(local: str, method: str, request: bytes) -> Head:
+        head = heads[int(local.split(".")[2])]
+        if method == STATE:
+            return head
+        return Head(head.stored) if STORED_KEY in request else Head(b"" if method == "InternalKVGet" else ACCEPTED)
 
     loop = ProxyLoop()
     HeadServer(loop, addresses, port, answer)

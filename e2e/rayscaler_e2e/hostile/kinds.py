@@ -148,6 +148,10 @@ def _plain(tenant: Tenant) -> None:
     tenant.cluster()
 
 
+def _of_v1(tenant: Tenant) -> None:
+    tenant.cluster(autoscalerOptions={"version": "v1"})
+
+
 def _reply(name: str, what: str, make: Callable[[Tenant], None] = _plain) -> Kind:
     return Kind(name, what, make, name)
 
@@ -209,6 +213,7 @@ REPLIES = [
     _reply("shapes-8k", "8,500 shapes, 0.35 MB, for 300 groups", _many_groups),
     _reply("gangs-1k", "1,000 distinct placement groups", _many_groups),
     _reply("numbers", "integers and amounts beyond their bounds", _with_worker),
+    _reply("kv-requests", "8 MB of requests stored under autoscaler v1", _of_v1),
 ]
 FLOODS = [
     _flood("flood-rst", "RST_STREAM"),

@@ -66,6 +66,11 @@ def reply(*parts: bytes) -> bytes:
     return _bytes(1, _number(1, 1) + b"".join(parts) + _bytes(7, SESSION.encode()))
 
 
+def stored_requests() -> bytes:
+    """InternalKVGetReply: 8 MB of JSON, as request_resources() stores it under autoscaler v1."""
+    return _bytes(2, b"[" + b'{"CPU": 1},' * 700_000 + b'{"CPU": 1}]')
+
+
 # -- attacks; each takes the name of the head Pod ---------------------------------------------------------
 
 

@@ -22,7 +22,8 @@ KINDS: Dict[str, Row] = {
     "GPUPool": ADMINISTRATORS,
     "DrainRequest": ADMINISTRATORS,
     "Namespace": ADMINISTRATORS,
-    "Workload": "Kueue makes one of a RayCluster, which RayCluster-large and RayCluster-many have; its names alone are kept",
+    "Workload": "Kueue makes one of a RayCluster, which RayCluster-large and RayCluster-many have; the watch keeps its names,"
+    " and a thread decodes a page of them",
     "Node": ADMINISTRATORS,
 }
 

@@ -7,6 +7,7 @@
 #include "ctl/pass/pass.h"
 #include "ctl/report/metrics_text.h"
 #include "ctl/shared/control.h"
+#include "ctl/shared/memory_budgets.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/nodes.h"
 #include "feature/repair/core/repair.h"
@@ -366,10 +367,28 @@ static void test_failed_workers_are_bounded(void **state)
 {
 	bool last = false;
 	struct snapshot snapshot;
+	struct memory_budgets memory;
+	struct budget *budget;
+	size_t before;
 
 	(void)state;
 	requests = LIST_OF("");
 	start();
+	memory_budgets_init(&memory, &options, (size_t)200 << 20);
+	control.memory = &memory;
+	decide_on_drained();
+	budget = budget_children_get(&memory.objects, "a");
+	before = budget_used(budget);
+	for (int i = 0; i < 100; i++)
+		fail_worker(arena_printf(&arena, "w-%d", i), "n1", FAILED);
+	/* Their texts are charged to the namespace, and small. */
+	assert_in_range(budget_used(budget) - before, WORKER_FAILURES_MAX * 64,
+			WORKER_FAILURES_MAX * 512);
+	features_forget(alone, "a", "demo");
+	assert_int_equal(budget_used(budget), 0);
+	budget_free(budget);
+	control.memory = NULL;
+	memory_budgets_done(&memory);
 	decide_on_drained();
 	for (int i = 0; i < 100; i++)
 		fail_worker(arena_printf(&arena, "w-%d", i), "n1", FAILED);

@@ -14,6 +14,7 @@
 
 #define WRITES_PER_SECOND 5
 #define UNDER_WAY_MAX 4
+#define WAKE_MS 100
 
 /* One that is not complete. */
 struct open_request {
@@ -130,15 +131,29 @@ static void keep_open(struct drain_requests *requests, const char *key,
 	write_item_queue(&own->completion);
 }
 
-/* RayClusters with a Pod on the Node decide again. */
+/* RayClusters with a Pod on one of the Nodes decide again. */
+static void wake(void *context)
+{
+	struct drain_requests *requests = context;
+	const struct pod *pod;
+	size_t at = 0;
+
+	while ((pod = kube_informer_next(requests->control->pods, &at))) {
+		const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
+
+		if (cluster && map_get(&requests->changed, pod->spec.node_name))
+			(void)control_wake(requests->control, pod->namespace_, cluster);
+	}
+	map_done(&requests->changed);
+}
+
+/* There may be 100,000 Pods: all requests of a while share one look at them. */
 static void request_changed(void *context, enum kube_change change UNUSED, const char *key,
 			    const void *old, const void *new_object)
 {
 	struct optional_watch *watch = context;
 	struct drain_requests *requests = watch->owner;
 	const struct drain_request *request = new_object ? new_object : old;
-	const struct pod *pod;
-	size_t at = 0;
 
 	if (!new_object || drain_request_is_complete(new_object))
 		map_drop(&requests->open, key, open_done);
@@ -146,18 +161,16 @@ static void request_changed(void *context, enum kube_change change UNUSED, const
 		keep_open(requests, key, new_object);
 	if (!request || !requests->control->pods)
 		return;
-	while ((pod = kube_informer_next(requests->control->pods, &at))) {
-		const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
-
-		if (cluster && strcmp(pod->spec.node_name, request->node) == 0)
-			(void)control_wake(requests->control, pod->namespace_, cluster);
-	}
+	if (requests->changed.count == 0)
+		loop_timer_start(requests->wake, WAKE_MS);
+	map_set(&requests->changed, request->node, requests);
 }
 
 void drain_requests_start(struct drain_requests *requests, const struct control *control)
 {
 	requests->control = control;
 	requests->used_ms = INT64_MIN;
+	requests->wake = loop_timer_new(control->loop, wake, requests);
 	write_queue_init(&requests->queue, control, &kind, WRITES_PER_SECOND, WRITES_PER_SECOND,
 			 UNDER_WAY_MAX);
 	requests->watch.level = LOG_WARNING;
@@ -182,6 +195,8 @@ void drain_requests_end(struct drain_requests *requests)
 		return;
 	map_drop_all(&requests->open, open_done);
 	optional_watch_done(&requests->watch);
+	loop_timer_free(requests->wake);
+	map_done(&requests->changed);
 	write_queue_done(&requests->queue);
 	arena_done(&requests->arena);
 }

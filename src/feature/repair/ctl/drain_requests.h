@@ -17,6 +17,8 @@ struct drain_requests {
 	struct optional_watch watch;
 	struct write_queue queue; /* of what completes them */
 	struct map open;          /* those that are not complete: struct open_request */
+	struct map changed; /* Nodes of those that have changed since the last look at the Pods */
+	struct loop_timer *wake; /* the next look */
 	/* Nodes with a Pod, as of used_ms. */
 	struct arena arena;
 	struct map used;

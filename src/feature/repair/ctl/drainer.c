@@ -8,6 +8,7 @@
 #include "core/model/pod_status.h"
 #include "ctl/pass/pass.h"
 #include "ctl/shared/control.h"
+#include "ctl/shared/memory_budgets.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/nodes.h"
 #include "feature/repair/core/repair.h"
@@ -318,11 +319,15 @@ static void count_workers(struct repaired *repaired, const struct snapshot *snap
 static void decided(void *self, const struct pass_decision *decision)
 {
 	struct drainer *drainer = self;
+	struct memory_budgets *memory = drainer->of.control->memory;
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	const struct plan_repair *repair = decision->plan->repair;
 	struct repaired *repaired =
 		cluster_map_make(&drainer->of.clusters, cluster->namespace_, cluster->name);
 
+	if (!repaired->failures.budget && memory)
+		repaired->failures.budget =
+			budget_children_get(&memory->objects, cluster->namespace_);
 	worker_failures_decided(&repaired->failures, decision->snapshot, decision->plan);
 	repaired->has_nodes = repair != NULL;
 	repaired->has_spec = decision->snapshot->autoscaler &&

@@ -2,10 +2,12 @@
 
 #include <string.h>
 
+#include "base/budget.h"
 #include "core/model/pod_status.h"
 #include "feature/repair/codec/repair_json.h"
 
 #define MESSAGE_MAX 200
+#define TEXT_BYTES 256 /* of most failures; a block of an arena has 4 KiB else */
 
 /* On the loop, so that the first decision of a RayCluster with 100,000 Pods holds it up by a millisecond. */
 #define PODS_READ_MAX 1000
@@ -58,6 +60,8 @@ void worker_failures_pod_changed(struct worker_failures *failures, const struct 
 	failure = place_of(failures, pod->name);
 	memory = &failures->arenas[failure - failures->at];
 	arena_done(memory);
+	memory->budget = failures->budget;
+	arena_reserve(memory, TEXT_BYTES);
 	*failure = (struct worker_failure){
 		.group = group,
 		.pod = pod->name,
@@ -74,7 +78,7 @@ void worker_failures_decided(struct worker_failures *failures, const struct snap
 	VEC(const char *) names = { .at = NULL };
 
 	arena_done(&failures->arena);
-	failures->arena = ARENA_INIT;
+	failures->arena.budget = failures->budget;
 	VEC_EACH(const struct plan_worker, worker, &plan->workers)
 		if (ends(worker))
 			VEC_PUSH(&failures->arena, &names,
@@ -107,4 +111,5 @@ void worker_failures_done(struct worker_failures *failures)
 	for (size_t i = 0; i < failures->count; i++)
 		arena_done(&failures->arenas[i]);
 	arena_done(&failures->arena);
+	budget_free(failures->budget);
 }

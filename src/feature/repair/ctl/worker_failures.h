@@ -16,6 +16,7 @@ struct worker_failures {
 	struct arena arenas[WORKER_FAILURES_MAX]; /* of each its texts */
 	size_t count;
 	struct arena arena;
+	struct budget *budget;  /* a reference: charged with all of it; NULL: none */
 	bool began;             /* there was a decision */
 	struct name_set ending; /* Pods that the last decision ends, drains or expects to end */
 };
