@@ -738,7 +738,8 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 	pass->cost = config->cost;
 	pass->on_decided = decided;
 	pass->memory = budget_of(config);
-	pass->arena.budget = pass->ray_arena.budget = pass->kv_arena.budget = pass->memory;
+	pass->arena.budget = pass->ray_arena.budget = pass->memory;
+	pass->kv_arena.budget = pass->memory;
 	field_own(config_texts, &pass->config, &pass->arena);
 	if (config->memory)
 		pass->config.memory = memory_state_copy(config->memory, &pass->arena);
