@@ -491,12 +491,11 @@ struct schedule_part schedule_requests_part(const struct schedule_requests *requ
 	return (struct schedule_part){ run->part.at, (uint32_t)run->part.count };
 }
 
-/* Whether the least needs of the tree node are free. */
+/* Whether the least needs of the tree node are free. Callers count the names. */
 static bool fits(const struct schedule_tree *tree, const int64_t *free, size_t at)
 {
 	const int64_t *least = &tree->least[at * (tree->names + 1)];
 
-	bounded_count(tree->names);
 	UNCOUNTED_FOR(uint32_t i = 0; i <= tree->names; i++)
 		if (least[i] > free[i])
 			return false;
@@ -513,26 +512,61 @@ static void set_free(const struct schedule_tree *tree, const struct schedule_roo
 	room->free[tree->names] = piece;
 }
 
-static size_t next(const struct schedule_tree *tree, const int64_t *free, size_t from)
+/* Notes one name of which the tree node needs more than is free: if there is one, that changes no end; else the one of
+ * which the larger share is missing. */
+static void note_lack(const struct schedule_tree *tree, struct schedule_room *room, size_t at)
 {
-	size_t at = tree->leaves + from;
+	const int64_t *least = &tree->least[at * (tree->names + 1)], *free = room->free;
+	uint32_t best = SCHEDULE_ID_NONE;
+	double share = 0;
+
+	bounded_count(tree->names);
+	UNCOUNTED_FOR(uint32_t i = 0; i < tree->names; i++) {
+		uint32_t name = tree->first->needs[i].name;
+		double own;
+
+		if (least[i] <= free[i])
+			continue;
+		if (least[i] == INT64_MAX ||
+		    room->start[name] - free[i] + least[i] >= room->end[name])
+			return;
+		own = (double)(least[i] - free[i]) / (double)least[i];
+		if (best == SCHEDULE_ID_NONE || own > share) {
+			best = i;
+			share = own;
+		}
+	}
+	if (best != SCHEDULE_ID_NONE)
+		schedule_room_lacks(room, tree->first->needs[best].name, least[best]);
+}
+
+/* `bounded`: a room whose ends are noted; NULL: none. */
+static size_t next(const struct schedule_tree *tree, const int64_t *free, size_t from,
+		   struct schedule_room *bounded)
+{
+	size_t at = tree->leaves + from, found = SCHEDULE_NO_INDEX, visited = 0;
 
 	if (from >= tree->shapes.count)
 		return SCHEDULE_NO_INDEX;
 	/* The largest tree that begins there. */
 	at >>= __builtin_ctzll(at);
-	UNCOUNTED_FOR(; at;) {
+	UNCOUNTED_FOR(; at; visited++) {
 		if (fits(tree, free, at)) {
-			if (at >= tree->leaves)
-				return at - tree->leaves;
+			if (at >= tree->leaves) {
+				found = at - tree->leaves;
+				break;
+			}
 			at *= 2;
 			continue;
 		}
+		if (bounded)
+			note_lack(tree, bounded, at);
 		/* The tree to the right; none is to the right of the root. */
 		at >>= __builtin_ctzll(~at);
 		at += at > 0;
 	}
-	return SCHEDULE_NO_INDEX;
+	bounded_count((int64_t)((visited + 1) * (tree->names + 1)));
+	return found;
 }
 
 static int64_t largest_free(const struct schedule_room *room)
@@ -544,11 +578,11 @@ static int64_t largest_free(const struct schedule_room *room)
 				  0;
 }
 
-size_t schedule_requests_next(const struct schedule_tree *tree, const struct schedule_room *room,
+size_t schedule_requests_next(const struct schedule_tree *tree, struct schedule_room *room,
 			      size_t from)
 {
 	set_free(tree, room, largest_free(room));
-	return next(tree, room->free, from);
+	return next(tree, room->free, from, room->bounded ? room : NULL);
 }
 
 size_t schedule_requests_last(const struct schedule_tree *tree, const struct schedule_room *room,
@@ -563,6 +597,7 @@ size_t schedule_requests_last(const struct schedule_tree *tree, const struct sch
 	while (at > 1 && at & 1)
 		at /= 2;
 	UNCOUNTED_FOR(;;) {
+		bounded_count(tree->names);
 		if (fits(tree, room->free, at)) {
 			if (at >= tree->leaves)
 				return at - tree->leaves;
@@ -588,7 +623,7 @@ bool schedule_requests_fit(const struct schedule_requests *requests, struct sche
 		if (fit)
 			break;
 		set_free(requests->trees.at[i], &run->room, NO_LIMIT);
-		fit = next(requests->trees.at[i], run->room.free, 0) != SCHEDULE_NO_INDEX;
+		fit = next(requests->trees.at[i], run->room.free, 0, NULL) != SCHEDULE_NO_INDEX;
 	}
 	schedule_room_unload(&run->room);
 	return fit;

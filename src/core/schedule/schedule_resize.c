@@ -76,6 +76,7 @@ struct schedule_candidate *schedule_candidate_new(struct schedule_try *try, uint
 		.part = { ARENA_COPY(run->attempt, part.at, part.count), part.count },
 	};
 	schedule_requests_see(try->requests, run, state, c->part, &c->kinds);
+	schedule_cell_read(try, c);
 	c->terms = arena_array(run->attempt, part.count + 1, sizeof(*c->terms));
 	return c;
 }

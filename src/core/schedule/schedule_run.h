@@ -314,7 +314,7 @@ void schedule_requests_see(struct schedule_requests *requests, struct schedule_r
 bool schedule_requests_refused(const struct schedule_kind *kind, const struct schedule_room *room);
 /* The place of the first shape of the tree, from place `from` on, that may fit into the loaded room;
  * SCHEDULE_NO_INDEX: none. */
-size_t schedule_requests_next(const struct schedule_tree *tree, const struct schedule_room *room,
+size_t schedule_requests_next(const struct schedule_tree *tree, struct schedule_room *room,
 			      size_t from);
 /* The same backwards: the last one before place `to`. */
 size_t schedule_requests_last(const struct schedule_tree *tree, const struct schedule_room *room,

@@ -428,6 +428,8 @@ void schedule_room_init(struct schedule_room *room, struct schedule_states *stat
 	room->total = arena_array(states->arena, count, sizeof(*room->total));
 	room->available = arena_array(states->arena, count, sizeof(*room->available));
 	room->free = arena_array(states->arena, count, sizeof(*room->free));
+	room->start = arena_array(states->arena, count, sizeof(*room->start));
+	room->end = arena_array(states->arena, count, sizeof(*room->end));
 	room->seen = arena_array(states->arena, count, sizeof(*room->seen));
 	for (size_t i = 0; i < count; i++)
 		room->total[i] = room->available[i] = -1;
@@ -637,7 +639,7 @@ static int64_t room_of(const struct schedule_room *room, const struct schedule_s
 	return want;
 }
 
-static void use(struct schedule_room *room, uint32_t name, int64_t amount)
+void schedule_room_use(struct schedule_room *room, uint32_t name, int64_t amount)
 {
 	if (room->available[name] < 0) {
 		room->available[name] = RESOURCE_UNIT;
@@ -679,7 +681,7 @@ int64_t schedule_room_put(struct schedule_room *room, const struct schedule_shap
 			piece_take(room, shape->pieces[0], count);
 	}
 	for (uint32_t i = 0; i < shape->need_count; i++)
-		use(room, shape->needs[i].name, shape->needs[i].amount * count);
+		schedule_room_use(room, shape->needs[i].name, shape->needs[i].amount * count);
 	if (shape->anti_label_count)
 		room->labels = label_set_with(room->states, room->labels, shape->anti_labels,
 					      shape->anti_label_count);

@@ -8,6 +8,8 @@
 #ifndef CORE_SCHEDULE_SCHEDULE_STATE_H
 #define CORE_SCHEDULE_SCHEDULE_STATE_H
 
+#include <string.h>
+
 #include "base/bounded.h"
 #include "core/schedule/schedule_shape.h"
 
@@ -134,7 +136,9 @@ struct schedule_room {
 	bool loaded;
 	int64_t *total, *available; /* by name; -1: not there */
 	int64_t *free;              /* scratch of schedule_requests_next */
-	uint32_t *seen;             /* by name: stamp of the last count */
+	bool bounded; /* a fill that begins with any amounts from those taken up to `end` is the same */
+	int64_t *start, *end; /* by name: free before the fill, and above what it is the same */
+	uint32_t *seen;       /* by name: stamp of the last count */
 	uint32_t stamp;
 	uint32_t labels;
 	int64_t whole_gpus;
@@ -177,6 +181,17 @@ int64_t schedule_room_take(struct schedule_room *room, const struct schedule_sha
 /* The same for a shape of a kind that the labels do not exclude. */
 int64_t schedule_room_put(struct schedule_room *room, const struct schedule_shape *shape,
 			  int64_t want);
+/* Takes an amount of a name, which is free. */
+void schedule_room_use(struct schedule_room *room, uint32_t name, int64_t amount);
+/* With `bounded`: notes that `amount` more of the name is not free. */
+static inline void schedule_room_lacks(struct schedule_room *room, uint32_t name, int64_t amount)
+{
+	int64_t end = room->start[name] - schedule_room_available(room, name) + amount;
+
+	if (end < room->end[name])
+		room->end[name] = end;
+}
+
 /* The terms of the amounts of the loaded part, in their order; -1: not counted. */
 void schedule_room_terms(const struct schedule_room *room, double *ret_terms);
 /* The state that the node has become; `placed` counts for running nodes only. */
@@ -206,7 +221,10 @@ void schedule_key_rest(const struct schedule_states *states, const struct schedu
 /* Positive when a is better, 0 when the order of the nodes decides. */
 static inline int schedule_key_compare(const union schedule_key *a, const union schedule_key *b)
 {
-	UNCOUNTED_FOR(size_t i = 0; i < sizeof(a->parts) / sizeof(*a->parts); i++) {
+	/* Most keys differ behind the first parts. */
+	size_t equal = memcmp(a->parts, b->parts, 4 * sizeof(*a->parts)) == 0 ? 4 : 0;
+
+	UNCOUNTED_FOR(size_t i = equal; i < sizeof(a->parts) / sizeof(*a->parts); i++) {
 		int order = (a->parts[i] > b->parts[i]) - (a->parts[i] < b->parts[i]);
 
 		if (order)

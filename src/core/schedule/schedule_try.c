@@ -110,7 +110,8 @@ static void review(struct schedule_try *try, uint32_t shape, int64_t units)
 
 	while ((holder = *link)) {
 		struct schedule_candidate *c = holder->candidate;
-		bool valid = c->listed && c->version == holder->version;
+		bool valid = c ? c->listed && c->version == holder->version :
+				 holder->cell->version == holder->version;
 
 		if (valid && holder->units <= units) {
 			link = &holder->next;
@@ -122,22 +123,19 @@ static void review(struct schedule_try *try, uint32_t shape, int64_t units)
 		holders->count--;
 		if (!valid)
 			continue;
-		c->version++;
-		if (c->fresh) {
-			c->fresh = false;
-			VEC_PUSH(try->run->attempt, &try->stale, c);
+		if (!c) {
+			schedule_cell_end(try, holder->cell);
 			continue;
 		}
+		c->version++;
 		c->key = c->bound;
 		heap_move(try, c);
 	}
 	holders->most = 2 * holders->count + 2;
 }
 
-/* Reviews the candidate when fewer units of the shape are left. At most half of the list is out of
- * date. */
-static void hold(struct schedule_try *try, struct schedule_candidate *c, uint32_t shape,
-		 int64_t units)
+/* At most half of the list is out of date. */
+void schedule_try_hold(struct schedule_try *try, struct schedule_holder held, uint32_t shape)
 {
 	struct schedule_holders *holders = &try->holders[shape];
 	struct schedule_holder *holder;
@@ -149,7 +147,8 @@ static void hold(struct schedule_try *try, struct schedule_candidate *c, uint32_
 		try->spare = holder->next;
 	else
 		holder = ARENA_NEW(try->run->attempt, struct schedule_holder);
-	*holder = (struct schedule_holder){ c, holders->first, c->version, units };
+	*holder = held;
+	holder->next = holders->first;
 	holders->first = holder;
 	holders->count++;
 }
@@ -212,7 +211,7 @@ static size_t places_before(const struct schedule_tree *tree, uint32_t shape)
 }
 
 /* The first shape that a kind of the candidate offers to the loaded room; SCHEDULE_ID_NONE: none. */
-static uint32_t first_shape(const struct schedule_room *room, const struct schedule_kind *kind)
+static uint32_t first_shape(struct schedule_room *room, const struct schedule_kind *kind)
 {
 	size_t place = schedule_requests_next(kind->tree, room, 0);
 
@@ -353,7 +352,11 @@ static bool bound(struct schedule_try *try, struct schedule_candidate *c)
 
 		if (witness != SCHEDULE_ID_NONE) {
 			c->key.labels = rank;
-			hold(try, c, witness, 1);
+			schedule_try_hold(try,
+					  (struct schedule_holder){ .candidate = c,
+								    .version = c->version,
+								    .units = 1 },
+					  witness);
 		}
 	}
 	return true;
@@ -374,104 +377,24 @@ static double spared_gpus(const struct schedule_run *run, const struct schedule_
 	return used > 0 ? -(double)(total - used) / (double)used : -INFINITY;
 }
 
-/* Moves the cursor to the next shape of its kind that may fit; false: none does. */
-static bool cursor_move(const struct schedule_try *try, struct schedule_cursor *cursor, size_t from)
-{
-	const struct schedule_room *room = &try->run->room;
-
-	cursor->place = SCHEDULE_NO_INDEX;
-	/* The candidate's kinds accept its labels; placements may add some. */
-	if (room->labels == room->state.labels || !schedule_requests_refused(cursor->kind, room))
-		cursor->place = schedule_requests_next(cursor->kind->tree, room, from);
-	if (cursor->place == SCHEDULE_NO_INDEX)
-		return false;
-	cursor->shape = cursor->kind->tree->shapes.at[cursor->place];
-	return true;
-}
-
-/* Puts the cursor into its place in the heap, from `at` down; the earliest shape is first. */
-static void cursor_sink(struct schedule_try *try, size_t at, struct schedule_cursor cursor)
-{
-	struct schedule_cursor *heap = try->cursors.at;
-	size_t count = try->cursors.count;
-
-	for (size_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
-		if (child + 1 < count && heap[child + 1].shape < heap[child].shape)
-			child++;
-		if (heap[child].shape >= cursor.shape)
-			break;
-		heap[at] = heap[child];
-		at = child;
-	}
-	heap[at] = cursor;
-}
-
-/* Takes the units of the shape that fit. Its kind accepts the labels of the candidate, so they are read again only
- * where placements add some. */
-static int64_t take_some(const struct schedule_try *try, uint32_t shape)
-{
-	struct schedule_room *room = &try->run->room;
-	const struct schedule_shape *own = &try->list->shapes[shape];
-
-	if (try->requests->adds_labels || room->labels != room->state.labels)
-		return schedule_room_take(room, own, try->left[shape]);
-	return schedule_room_put(room, own, try->left[shape]);
-}
-
-/* Takes what fits, in the order of the list: of the next shapes of all kinds the first. */
-static void take_all(struct schedule_try *try, struct schedule_candidate *c)
-{
-	struct schedule_run *run = try->run;
-	/* The last shape: another of its selectors may hold, too. */
-	uint32_t before = SCHEDULE_ID_NONE;
-
-	try->cursors.count = 0;
-	for (size_t i = 0; i < c->kinds.count; i++) {
-		struct schedule_cursor cursor = { .kind = c->kinds.at[i] };
-
-		if (cursor_move(try, &cursor, 0))
-			VEC_PUSH(run->attempt, &try->cursors, cursor);
-	}
-	for (size_t i = try->cursors.count / 2; i > 0; i--)
-		cursor_sink(try, i - 1, try->cursors.at[i - 1]);
-	while (try->cursors.count) {
-		struct schedule_cursor first = try->cursors.at[0];
-		int64_t count = 0;
-
-		if (first.shape != before)
-			count = take_some(try, first.shape);
-		before = first.shape;
-		if (count) {
-			VEC_PUSH(run->attempt, &c->fill,
-				 ((struct schedule_fill){ first.shape, count }));
-			hold(try, c, first.shape, count);
-		}
-		if (!cursor_move(try, &first, first.place + 1))
-			first = try->cursors.at[--try->cursors.count];
-		if (try->cursors.count)
-			cursor_sink(try, 0, first);
-	}
-}
-
 /* Fills its state with the remaining units, in the order of the list, and scores the outcome. False
- * when nothing fits. */
-static bool fill(struct schedule_try *try, struct schedule_candidate *c)
+ * when nothing fits; `found`: when no other candidate has the fill. */
+static bool fill(struct schedule_try *try, struct schedule_candidate *c, bool found)
 {
 	struct schedule_run *run = try->run;
 	struct schedule_room *room = &run->room;
 
 	schedule_room_load_part(room, c->state, c->part);
-	c->fresh = true;
-	c->fill.count = 0;
 	c->version++;
-	take_all(try, c);
-	if (c->fill.count) {
+	c->cell = schedule_cell_of(try, c, found);
+	c->fresh = c->cell != NULL;
+	if (c->cell) {
 		/* Shapes of one kind have the same names, selector and use of accelerators. */
-		bool is_one = c->kinds.count == 1 && !try->requests->adds_labels;
+		bool is_one = c->walked.count == 1 && !try->requests->adds_labels;
 
 		schedule_room_terms(room, c->terms);
-		schedule_key_filled(room, c->placed, try->list, c->fill.at,
-				    is_one ? 1 : c->fill.count, &c->key);
+		schedule_key_filled(room, c->placed, try->list, c->cell->fill.at,
+				    is_one ? 1 : c->cell->fill.count, &c->key);
 		if (run->policy.spare_gpus && c->type != SCHEDULE_NO_INDEX)
 			c->key.spared = spared_gpus(run, c);
 		else if (run->policy.shuffle)
@@ -480,7 +403,7 @@ static bool fill(struct schedule_try *try, struct schedule_candidate *c)
 		schedule_key_rest(&run->states, &room->state, c->part, c->terms, c->rest, &c->key);
 	}
 	schedule_room_unload(room);
-	return c->fill.count;
+	return c->fresh;
 }
 
 /* ---- choosing ---- */
@@ -537,12 +460,14 @@ static void try_init(struct schedule_try *try)
 
 	try->left = arena_array(run->attempt, list->count, sizeof(*try->left));
 	try->holders = arena_array(run->attempt, list->count, sizeof(*try->holders));
+	try->shares = !try->requests->adds_labels;
 	for (size_t i = 0; i < list->count; i++) {
 		try->left[i] = list->shapes[i].count;
 		try->active_count += !list->shapes[i].impossible;
+		try->shares = try->shares && !list->shapes[i].anti_label_count;
 	}
 	run->classes.tries++;
-	try->shared_ids.arena = run->attempt;
+	try->shared_ids.arena = try->cells_ids.arena = run->attempt;
 	try->ranked = run->classes.lasting && !run->policy.shuffle && !try->requests->adds_labels;
 	make_streams(try);
 	try->next_rank = run->problem->type_count;
@@ -651,6 +576,7 @@ static void add_types(struct schedule_try *try, struct schedule_candidate *c)
 static void forget_key(struct schedule_candidate *c)
 {
 	c->fresh = false;
+	c->cell = NULL;
 	c->bound_at = -1;
 	c->version++;
 	c->key.labels = LABELS_UNKNOWN;
@@ -876,10 +802,15 @@ static bool add_next(struct schedule_try *try, const struct schedule_candidate *
 	return false;
 }
 
-/* A bound that is up to date, then a fill. A candidate of which nothing fits is dropped. */
+/* A fill that another candidate has; else a bound that is up to date, then a fill. A candidate of which nothing fits is
+ * dropped. */
 static void improve(struct schedule_try *try, struct schedule_candidate *c)
 {
-	if (!(c->bound_at != bounds_now(try, c) ? bound(try, c) : fill(try, c)))
+	bool bounded = c->bound_at == bounds_now(try, c);
+
+	if (!bounded && c->bound_at >= 0 && fill(try, c, true))
+		return;
+	if (!(bounded ? fill(try, c, false) : bound(try, c)))
 		heap_drop(try, c);
 }
 
@@ -933,7 +864,8 @@ static struct schedule_candidate *find_best(struct schedule_try *try)
 /* Records the fill of the candidate for one node, which its class has removed (or which is to be
  * launched), and moves it to its place in the heap, or removes it when the class has no members
  * left. */
-static void book(struct schedule_try *try, struct schedule_candidate *c)
+static void book(struct schedule_try *try, struct schedule_candidate *c,
+		 const struct schedule_fill *fill, size_t fill_count)
 {
 	struct schedule_turn turn = turn_pop(try, c);
 	bool more = false;
@@ -947,10 +879,11 @@ static void book(struct schedule_try *try, struct schedule_candidate *c)
 	take_turn(try, c);
 	if (more && try->run->classes.at.at[turn.state].candidate != c)
 		take_turn(try, try->run->classes.at.at[turn.state].candidate);
-	for (size_t i = 0; i < c->fill.count; i++) {
-		uint32_t shape = c->fill.at[i].shape;
+	try->choices++;
+	for (size_t i = 0; i < fill_count; i++) {
+		uint32_t shape = fill[i].shape;
 
-		try->left[shape] -= c->fill.at[i].count;
+		try->left[shape] -= fill[i].count;
 		CHECK(try->left[shape] >= 0);
 		if (!try->left[shape]) {
 			schedule_requests_remove(try->requests, shape);
@@ -1006,12 +939,12 @@ static void take_best(struct schedule_try *try)
 			take_turn(try, best);
 			continue;
 		}
-		chosen = schedule_try_choose(try, node, state, best->placed, best->fill.at,
-					     best->fill.count);
+		chosen = schedule_try_choose(try, node, state, best->placed, best->cell->fill.at,
+					     best->cell->fill.count);
 		chosen->resized = best->resized;
 		chosen->again = best->resized && !removed;
 		chosen->rest = best->rest;
-		book(try, best);
+		book(try, best, chosen->fill, chosen->fill_count);
 		if (type != SCHEDULE_NO_INDEX && run->problem->types[type].hosts > 1)
 			add_class(try, state);
 	}

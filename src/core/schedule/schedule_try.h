@@ -30,13 +30,15 @@ struct schedule_candidate {
 	/* Of equal keys the earlier is chosen: of classes by the first member, of types by rank. */
 	uint32_t node;
 	uint64_t rank;
-	uint32_t rest, placed;       /* of its first member */
-	struct schedule_kinds kinds; /* that may fit into its state */
-	struct schedule_part part;   /* of its state that the list mentions */
-	uint32_t version;            /* of key and fill */
-	VEC(struct schedule_fill) fill;
-	double *terms;          /* of the part */
-	union schedule_key key; /* while not fresh: the bound */
+	uint32_t rest, placed;        /* of its first member */
+	struct schedule_kinds kinds;  /* that may fit into its state */
+	struct schedule_kinds walked; /* those of which a fill takes shapes, each once */
+	uint32_t filled_with; /* of try.cells: candidates that may share fills; SCHEDULE_ID_NONE: none does */
+	struct schedule_part part;  /* of its state that the list mentions */
+	uint32_t version;           /* of key and fill */
+	struct schedule_cell *cell; /* its fill, while it is fresh */
+	double *terms;              /* of the part */
+	union schedule_key key;     /* while not fresh: the bound */
 	union schedule_key bound;
 	bool by_witness;  /* the bound looked for one */
 	int64_t bound_at; /* see bounds_now(); -1: no bound */
@@ -44,9 +46,30 @@ struct schedule_candidate {
 	bool resized; /* nodes that would be; state, rest and placed are those after it */
 };
 
-/* A candidate whose key is valid in this version as long as so many units of a shape are left. */
+/* A fill, which all nodes with amounts of its box take. */
+struct schedule_cell {
+	VEC(struct schedule_fill) fill;
+	VEC(struct schedule_candidate *) members; /* some have another cell by now */
+	uint32_t version;
+	int64_t *taken; /* by name of the cells: what is free is this, or more by less than `width` */
+	uint64_t *width; /* likewise */
+	size_t names;    /* allocated */
+	struct schedule_cell *next;
+};
+
+/* The cells of candidates that take shapes of the same trees, made since the last choice. */
+struct schedule_cells {
+	VEC(uint32_t) names; /* of the trees */
+	int64_t *free;       /* scratch, by these */
+	struct schedule_cell *first;
+	uint64_t choice;
+};
+
+/* A cell, or a candidate with a bound by a witness, that is valid in this version as long as so many units of a shape
+ * are left. */
 struct schedule_holder {
-	struct schedule_candidate *candidate;
+	struct schedule_candidate *candidate; /* NULL: a cell */
+	struct schedule_cell *cell;
 	struct schedule_holder *next;
 	uint32_t version;
 	int64_t units;
@@ -84,8 +107,13 @@ struct schedule_try {
 	struct schedule_run *run;
 	struct schedule_requests *requests; /* without the shapes that have no units left */
 	const struct schedule_list *list;
-	int64_t *left;                          /* by shape: units to place */
-	int64_t active_count;                   /* shapes with units left */
+	int64_t *left;        /* by shape: units to place */
+	int64_t active_count; /* shapes with units left */
+	bool shares;          /* fills depend on amounts alone */
+	uint64_t choices;
+	struct schedule_intern cells_ids;       /* of trees */
+	VEC(struct schedule_cells) cells;       /* by these */
+	struct schedule_cell *spare_cell;       /* for reuse */
 	struct schedule_holders *holders;       /* by shape; some are out of date */
 	struct schedule_holder *spare;          /* for reuse */
 	VEC(struct schedule_cursor) cursors;    /* of one fill */
@@ -115,6 +143,15 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 /* Nodes in the state (or new ones of the type), with a key above all others. */
 struct schedule_candidate *schedule_candidate_new(struct schedule_try *try, uint32_t state,
 						  size_t type);
+/* The cell of a loaded candidate, that of another one or (unless `found`) a new one; NULL: nothing fits. */
+struct schedule_cell *schedule_cell_of(struct schedule_try *try, struct schedule_candidate *c,
+				       bool found);
+/* Finds the kinds that its fills walk, and with which candidates it shares them. */
+void schedule_cell_read(struct schedule_try *try, struct schedule_candidate *c);
+/* Makes the members of the cell stale. */
+void schedule_cell_end(struct schedule_try *try, struct schedule_cell *cell);
+/* Reviews the cell or the candidate when fewer units of the shape are left. */
+void schedule_try_hold(struct schedule_try *try, struct schedule_holder held, uint32_t shape);
 /* Notes that the node gets this fill. */
 struct schedule_chosen *schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state,
 					    uint32_t placed, const struct schedule_fill *fill,

@@ -355,6 +355,47 @@ static void constraints_with_classes_of_their_own_are_placed_alike(void **state)
 	}
 }
 
+/* Nodes share the fills of tasks, but not where one of them adds a label: then each is filled by itself. One that fits
+ * nowhere adds none, so the rest is placed as without it. */
+#define TASKS 60
+
+static void tasks_are_placed_alike_without_shared_fills(void **state)
+{
+	struct bundle_entry amount = { .name = "nowhere", .amount = RESOURCE_UNIT };
+	struct placement_constraint apart = { .has_anti_affinity = true,
+					      .anti_affinity = { "apart", "" } };
+	const struct ray_request hopeless = {
+		.bundle = &amount, .bundle_count = 1, .placements = &apart, .placement_count = 1
+	};
+
+	(void)state;
+	for (int i = 0; i < count; i++) {
+		uint64_t seed = first_seed + (uint64_t)i;
+		struct arena arena = ARENA_INIT;
+		struct schedule_demand demands[TASKS + 1] = { { 0 } };
+		const struct schedule_result *shared, *own;
+
+		random_make(&world, &arena, seed);
+		for (size_t j = 0; j < TASKS; j++)
+			demands[j] = (struct schedule_demand){
+				.request = random_request(&world, &arena),
+				.count = 1 + (int64_t)j % 3,
+			};
+		demands[TASKS] = (struct schedule_demand){ .request = &hopeless, .count = 1 };
+		world.problem.demands = demands;
+		world.problem.demand_count = TASKS;
+		shared = schedule(&world.problem, &arena);
+		world.problem.demand_count++;
+		own = schedule(&world.problem, &arena);
+		check_same(seed, &world.problem, shared, own);
+		for (size_t j = 0; j < shared->node_count; j++)
+			LAW(shared->nodes[j].placement_count == own->nodes[j].placement_count, j);
+		for (size_t j = 0; j < TASKS; j++)
+			LAW(shared->demands[j].count == own->demands[j].count, j);
+		arena_done(&arena);
+	}
+}
+
 /* ---- order ---- */
 
 static void shuffle(struct random_problem *r, void *items, size_t items_count, size_t size)
@@ -617,6 +658,7 @@ int main(void)
 		cmocka_unit_test(placements_are_valid_and_bounds_hold),
 		cmocka_unit_test(pairs_are_on_different_nodes),
 		cmocka_unit_test(constraints_with_classes_of_their_own_are_placed_alike),
+		cmocka_unit_test(tasks_are_placed_alike_without_shared_fills),
 		cmocka_unit_test(only_the_order_of_equal_gangs_matters),
 		cmocka_unit_test(equal_nodes_may_change_places),
 		cmocka_unit_test(a_second_run_launches_nothing),
