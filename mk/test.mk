@@ -277,12 +277,15 @@ test-schedule-ray: $(BUILD)/tools/codec_schedule $(BUILD)/tools/codec_decide_ben
 # fails above 1,000 million blocks or 80 MiB and is printed below, as not all pairs have been looked at.
 
 GROWTH_PARTS := 64
+# Loads of bench-decide that are above their aims, each with a limit.
+GROWTH_LOADS := own-selectors distinct resizable
 GROWTH_PART ?= $(shell expr $$(date +%j) % $(GROWTH_PARTS) + 1)
-test-growth: $(BUILD)/tools/codec_growth_bench
+test-growth: $(BUILD)/tools/codec_growth_bench $(BUILD)/tools/codec_decide_bench
 	@mkdir -p $(RESULTS); rm -f $(RESULTS)/growth.count
 	@$(if $(TEST_ALL),,echo 'part $(GROWTH_PART) of $(GROWTH_PARTS) (GROWTH_PART=$(GROWTH_PART) repeats it)')
 	@$< --jobs $(JOBS) --print-pairs --known $(GROWTH_KNOWN) --result $(RESULTS)/growth.count \
 		$(if $(TEST_ALL),,--part $(GROWTH_PART)/$(GROWTH_PARTS))
+	@$(PYTHON) e2e/conformance/bench_decide.py --tool $(word 2,$^) --costs $< $(if $(TEST_ALL),loads,$(GROWTH_LOADS))
 
 # ---- other compilers and sanitizers -------------------------------------------------------
 # Unit tests once more, in a build of their own.

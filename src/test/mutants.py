@@ -38,6 +38,7 @@ LINTED = "src/feature/lint/objects/"
 STATUS, SERVED, START = "src/core/model/pod_status.c", "src/core/report/served.c", "src/core/capacity/start_params.c"
 QUEUE = "src/feature/queue/core/queue.c"
 TRY, ALIKE = "src/core/schedule/schedule_try.c", "src/core/schedule/schedule_alike.c"
+CELL, REQUESTS = "src/core/schedule/schedule_cell.c", "src/core/schedule/schedule_requests.c"
 PACKINGS = "core_schedule_laws_test"
 GANGS, MEMORY = "src/core/decide/gang_wait.c", "src/core/model/memory_state.c"
 FEW = {"SHARE_LAWS_COUNT": "20000", "SHARE_ROUNDS_COUNT": "300", "POOLS_LAWS_COUNT": "300", "POOL_LAWS_STEPS": "100000", "POOL_LAWS_WORLDS": "25"}
@@ -218,6 +219,10 @@ MUTANTS = [
     Mutant(TRY, "return c->alone || try->run->apart", "return c || try->run->apart", PACKINGS, "FAILED"),
     Mutant(ALIKE, "if (!is_rare(run, tag))\n\t\tkey_add", "if (!is_rare(run, tag) && !tag)\n\t\tkey_add", GOLDEN, "FAILED"),
     Mutant(ALIKE, "if (run->mentions_rare)", "if (run->mentions_rare && !run->problem)", PACKINGS, "FAILED"),
+    Mutant(CELL, ">= cell->width[i])", "> cell->width[i])", PACKINGS, "FAILED"),
+    Mutant(CELL, "if (run->room.bounded && count < try->left[first.shape])", "if (run->room.bounded && !count)", PACKINGS, "FAILED"),
+    Mutant(CELL, "if (cells->choice != try->choices) {", "if (false) {", PACKINGS, ""),
+    Mutant(REQUESTS, "if (bounded)\n\t\t\tnote_lack", "if (bounded && at >= tree->leaves)\n\t\t\tnote_lack", PACKINGS, "FAILED"),
     Mutant(SERVED, "resources_amount(&node->total, bound->resource, 0) > 0))", "resources_amount(&node->total, bound->resource, 0) < 0))", GOLDEN, "FAILED"),
     Mutant(STATUS, "ret.text = and_message(arena, pod->reason, pod->message);", 'ret.text = "";', PODS, "FAILED"),
     Mutant("src/feature/lint/core/lint_amount.c", "request->amount <= limit->amount)", "request->amount >= 0)", LINT, "FAILED"),

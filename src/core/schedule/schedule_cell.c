@@ -260,9 +260,10 @@ static struct schedule_cell *fill_new(struct schedule_try *try, struct schedule_
 				      struct schedule_cells *cells)
 {
 	struct schedule_room *room = &try->run->room;
-	struct schedule_cell *cell = cell_new(try, cells ? cells->names.count : 0);
+	size_t count = cells ? cells->names.count : 0;
+	struct schedule_cell *cell = cell_new(try, count);
 
-	for (size_t i = 0; cells && i < cells->names.count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		room->start[cells->names.at[i]] = cells->free[i];
 		room->end[cells->names.at[i]] = INT64_MAX;
 	}
@@ -281,7 +282,7 @@ static struct schedule_cell *fill_new(struct schedule_try *try, struct schedule_
 				  fill->shape);
 	if (!cells)
 		return cell;
-	for (size_t i = 0; i < cells->names.count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		uint32_t name = cells->names.at[i];
 
 		cell->taken[i] = cells->free[i] - schedule_room_available(room, name);

@@ -221,8 +221,9 @@ void schedule_key_rest(const struct schedule_states *states, const struct schedu
 /* Positive when a is better, 0 when the order of the nodes decides. */
 static inline int schedule_key_compare(const union schedule_key *a, const union schedule_key *b)
 {
-	/* Most keys differ behind the first parts. */
-	size_t equal = memcmp(a->parts, b->parts, 4 * sizeof(*a->parts)) == 0 ? 4 : 0;
+	/* Most keys have the same bytes up to these. */
+	const void *first = a, *second = b;
+	size_t equal = memcmp(first, second, 4 * sizeof(*a->parts)) == 0 ? 4 : 0;
 
 	UNCOUNTED_FOR(size_t i = equal; i < sizeof(a->parts) / sizeof(*a->parts); i++) {
 		int order = (a->parts[i] > b->parts[i]) - (a->parts[i] < b->parts[i]);
