@@ -22,7 +22,7 @@ PURE_SYMBOLS := abort calloc free malloc malloc_usable_size realloc qsort qsort_
 # Functions that only tests call from another file: state that they check, and single parsers and rules.
 FOR_TESTS := buf_consume endpoints_probe_port event_store_objects gcs_requests_parse gpu_pool_status_initial identity_is_foreign \
 	kube_informer_counters kube_lease_held leader_identity lint_limits linted_runs \
-	metrics_duration metrics_write options_print_markdown options_print_values pass_step_name pools_derived registration_address repair_grants_has controller_client_url \
+	metrics_duration metrics_write options_print_markdown options_print_values pass_step_name pools_derived registration_address controller_client_url \
 	snapshot_decode snapshot_fields snapshot_limits work_queue_waiting words_count \
 	work_at_once work_count work_slow_at_once
 

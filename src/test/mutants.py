@@ -173,10 +173,10 @@ MUTANTS = [
     Mutant(COUNTED, "while (bounded_count(1), (__VA_ARGS__))", "while (__VA_ARGS__)", "base_bounded_test", "FAILED"),
     Mutant(GATE, "for (", "UNCOUNTED_FOR(", "make lint-banned", "uncounted loop"),
     # ---- reports of others (docs/internals/reports.md), in its order
-    Mutant("src/feature/repair/core/node_failures.c", "2 * most.count <= count", "most.count > count", GOLDEN, "FAILED"),
+    Mutant("src/feature/repair/core/node_failures.c", "2 * failures.most <= failures.count", "failures.most > failures.count", GOLDEN, "FAILED"),
     Mutant("src/feature/repair/core/node_failures.c", "worker->registered && worker->pod", "worker->pod", GOLDEN, "FAILED"),
     Mutant("src/feature/device_claims/core/device_free.c", "key < 8 &&", "key < 7 &&", GOLDEN, "FAILED"),
-    Mutant("src/feature/repair/core/repair.c", "_known && !node->begun &&", "_known &&", GOLDEN, "FAILED"),
+    Mutant("src/feature/repair/core/repair.c", "node->granted && !node->begun &&", "node->granted &&", GOLDEN, "FAILED"),
     Mutant("src/core/decide/disruption_replace.c", "in_use + drained);", "in_use + 0 * drained);", GOLDEN, "FAILED"),
     Mutant("src/core/report/possible.c", ".reason = REASON_WAITS_FOR_PLACEMENT_GROUP,", ".reason = REASON_NONE,", GOLDEN, "FAILED"),
     Mutant(START, "if (resource->amount % RESOURCE_UNIT == 0)", "if (resource->amount >= 0)", GOLDEN, "FAILED"),

@@ -170,7 +170,7 @@ struct facts {
 	/* By Node name, each once; before the workers are joined. */
 	VEC(struct planned_end) planned_ends;
 	VEC(struct device_sign) device_signs; /* by Node and Pod; of feature/device_claims */
-	const struct plan_repair *repair;     /* NULL: none; of feature/repair */
+	struct plan_repair *repair;           /* NULL: none; of feature/repair */
 };
 
 /* The first step: whether Ray can be believed, and the head. */

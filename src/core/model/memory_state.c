@@ -36,6 +36,7 @@ const struct mark_rule mark_rules[MARK_KIND_COUNT] = {
 	[MARK_CLUSTER_IDLE] = { .list = "clusterIdle", .kept = MARK_KEPT_NEVER },
 	[MARK_DELETE_DENIED] = { .list = "deleteDenied", .kept = MARK_KEPT_NEVER },
 	[MARK_REPAIR] = { .list = "repairs", .kept = MARK_KEPT_NEVER },
+	[MARK_REPAIR_ENDED] = { .list = "repairsEnded", .kept = MARK_KEPT_NEVER },
 	[MARK_REQUEST_ASKED] = { .list = "requestsAsked", .kept = MARK_KEPT_WITHOUT_RAY },
 	[MARK_REQUEST_UNUSED] = { .list = "requestsUnused", .kept = MARK_KEPT_WITHOUT_RAY },
 };

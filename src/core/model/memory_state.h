@@ -68,6 +68,7 @@ enum mark_kind {
 	/* The API server refused to delete the cluster. Made by ctl/pass; who: its answer. */
 	MARK_DELETE_DENIED,
 	MARK_REPAIR, /* key: Node; since: of its sign; count: 1 when it is emptied; of feature/repair */
+	MARK_REPAIR_ENDED, /* key: Node; since: the sign ended while the Node was emptied */
 	/* Of feature/requests, of the accelerators that requests of Ray's SDK ask for. since: the last growth, count:
 	 * the most that they asked for, 1/10000. */
 	MARK_REQUEST_ASKED,

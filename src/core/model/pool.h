@@ -14,6 +14,17 @@
 
 #define POOL_REPLICAS_MAX 1000000000
 
+/* Nodes under repair at once: so many, or the percentage of those in use, of which it allows one at least; the larger
+ * counts. */
+static inline int64_t pool_repair_limit(int64_t nodes, int64_t percent, int64_t used)
+{
+	int64_t by_percent = used * percent / 100;
+
+	if (percent > 0 && by_percent == 0)
+		by_percent = 1;
+	return by_percent > nodes ? by_percent : nodes;
+}
+
 /* A worker group that draws from a pool. Others have no limit here. */
 struct pool_grant {
 	const char *group;

@@ -7,9 +7,8 @@
 
 #define COUNT_MS (5 * MS_PER_SECOND + REPAIR_GRANT_EXTRA_MS)
 
-static struct repair_grants grants;
 static struct repair_asks a, b;
-static const struct repair_asks *const all[] = { &a, &b };
+static struct repair_asks *const all[] = { &a, &b };
 static struct arena arena;
 static struct snapshot snapshot; /* of each RayCluster */
 
@@ -24,7 +23,6 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	repair_grants_done(&grants);
 	repair_asks_done(&a);
 	repair_asks_done(&b);
 	arena_done(&arena);
@@ -45,6 +43,7 @@ static void ask(struct repair_asks *asks, const char *names)
 				 .node = arena_printf(&arena, "%c", lower),
 				 .state = begun ? REPAIR_STATE_BEGUN : REPAIR_STATE_WAITS,
 				 .since = lower,
+				 .drain_ms = asks == &a ? 5 * MS_PER_SECOND : 2 * 5 * MS_PER_SECOND,
 				 .asks = !begun,
 			 }));
 	}
@@ -55,19 +54,39 @@ static void ask(struct repair_asks *asks, const char *names)
 	repair_asks_set(asks, &repair);
 }
 
+static bool is_granted(char name)
+{
+	for (size_t i = 0; i < 2; i++)
+		VEC_EACH(const struct repair_node, node, &all[i]->nodes)
+			if (node->node[0] == name && node->granted)
+				return true;
+	return false;
+}
+
+static size_t granted_of(const char *names)
+{
+	size_t count = 0;
+
+	for (; *names; names++)
+		count += is_granted(*names);
+	return count;
+}
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyz"
+
+/* The number of new grants. */
 static size_t renew(int64_t limit, int64_t now_ms)
 {
-	const struct settings settings = { .repair_fleet_max_unavailable = limit,
-					   .repair_deadline_seconds = 5 };
+	size_t before = granted_of(LETTERS);
 
-	return repair_grants_renew(&grants, all, 2, &settings, 0, now_ms);
+	repair_grants_renew(all, 2, limit, now_ms);
+	return granted_of(LETTERS) - before;
 }
 
 static void assert_granted(const char *names)
 {
-	assert_int_equal(grants.granted.count, strlen(names));
-	for (; *names; names++)
-		assert_true(repair_grants_has(&grants, (char[]){ *names, '\0' }));
+	assert_int_equal(granted_of(LETTERS), strlen(names));
+	assert_int_equal(granted_of(names), strlen(names));
 }
 
 static void test_the_oldest_sign_of_all_is_first(void **state)
@@ -125,6 +144,19 @@ static void test_a_node_that_is_never_empty_stops_counting(void **state)
 	ask(&a, "A");
 	assert_int_equal(renew(1, COUNT_MS - 1), 0);
 	assert_int_equal(renew(1, COUNT_MS), 1);
+	assert_granted("ab");
+}
+
+/* Each counts for the deadline of its own RayCluster. */
+static void test_a_node_counts_for_the_deadline_of_its_ray_cluster(void **state)
+{
+	(void)state;
+	ask(&b, "b");
+	assert_int_equal(renew(1, 0), 1);
+	ask(&a, "a");
+	ask(&b, "B");
+	assert_int_equal(renew(1, COUNT_MS), 0);
+	assert_int_equal(renew(1, COUNT_MS + 5 * MS_PER_SECOND), 1);
 	assert_granted("ab");
 }
 
@@ -203,23 +235,9 @@ static void ask_at_random(struct repair_asks *asks)
 	size_t count = 0;
 
 	for (char name = 'a'; name <= 'h'; name++)
-		if (below(3) == 0) {
-			char text[] = { name, '\0' };
-
-			if (repair_grants_has(&grants, text))
-				text[0] = (char)(name - 'a' + 'A');
-			names[count++] = text[0];
-		}
+		if (below(3) == 0)
+			names[count++] = is_granted(name) ? (char)(name - 'a' + 'A') : name;
 	ask(asks, names);
-}
-
-static int64_t granted_of(const char *names)
-{
-	int64_t count = 0;
-
-	for (; *names; names++)
-		count += repair_grants_has(&grants, (char[]){ *names, '\0' });
-	return count;
 }
 
 /* Never more Nodes than the limits of the fleet and of each pool, for any asks of two RayClusters. */
@@ -233,16 +251,15 @@ static void test_never_more_than_each_limit(void **state)
 
 		teardown(NULL);
 		setup(NULL);
-		grants = (struct repair_grants){ 0 };
 		draw("g", "p", p, "abcde");
 		draw("h", "q", q, "defgh");
 		for (int round = 0; round < 20; round++) {
 			ask_at_random(&a);
 			ask_at_random(&b);
 			total += renew(all_of_them, 0);
-			assert_true(granted_of("abcde") <= p);
-			assert_true(granted_of("defgh") <= q);
-			assert_true(granted_of("abcdefgh") <= all_of_them);
+			assert_true((int64_t)granted_of("abcde") <= p);
+			assert_true((int64_t)granted_of("defgh") <= q);
+			assert_true((int64_t)granted_of("abcdefgh") <= all_of_them);
 		}
 	}
 	assert_true(total > 1000);
@@ -265,6 +282,7 @@ int main(void)
 		ROW(test_a_node_that_is_empty_lets_the_next_begin),
 		ROW(test_a_node_of_two_ray_clusters_counts_once),
 		ROW(test_a_node_that_is_never_empty_stops_counting),
+		ROW(test_a_node_counts_for_the_deadline_of_its_ray_cluster),
 		ROW(test_a_pool_has_its_own_limit),
 		ROW(test_a_node_of_two_pools_needs_both),
 		ROW(test_a_pool_of_none_grants_nothing),

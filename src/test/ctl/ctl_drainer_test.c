@@ -457,12 +457,13 @@ static void test_a_setting_without_effect_is_a_condition(void **state)
 	start(); /* without a watch of Nodes */
 	assert_string_equal(unread(), "");
 	options.settings.repair_deletes = true;
-	assert_non_null(strstr(unread(), "--repair-deletes has no effect: Nodes cannot be read"));
+	assert_non_null(
+		strstr(unread(), "the settings of repair have no effect: Nodes cannot be read"));
 	options.settings.repair_deletes = false;
 	snapshot.autoscaler = &object;
 	repair_feature.decided(drainer,
 			       &(struct pass_decision){ .plan = &plan, .snapshot = &snapshot });
-	assert_non_null(strstr(unread(), "spec.repair has no effect"));
+	assert_non_null(strstr(unread(), "the settings of repair have no effect"));
 	control.features = alone;
 	control.nodes = nodes_new(&control);
 	assert_true(loop_wait_until(script.loop, knows_nodes, NULL, WAIT_MS));
@@ -471,27 +472,15 @@ static void test_a_setting_without_effect_is_a_condition(void **state)
 	assert_non_null(strstr(unread(), "--repair-drain-requests has no effect"));
 }
 
-#define RUNNING "'phase':'Running'"
-
 /* Two decisions 10 s apart: the workers on the sick Node, and the GPU time that the idle ones lose. */
 static void test_workers_and_lost_gpu_time_are_counted(void **state)
 {
-	const struct pod list[] = { worker("w-1", "n1", RUNNING), worker("w-2", "n1", RUNNING),
-				    worker("w-3", "n2", RUNNING) };
-	const struct pod *all[] = { &list[0], &list[1], &list[2] };
-	const struct resource total = { "GPU", 2 * RESOURCE_UNIT };
-	struct ray_node busy = { .instance_id = "w-1",
-				 .status = RAY_NODE_RUNNING,
-				 .total = { &total, 1 } };
-	const struct ray_state ray = { .nodes = &busy, .node_count = 1 };
-	struct repair_node sick = { .node = "n1", .state = REPAIR_STATE_BEGUN };
+	struct repair_node sick = { .node = "n1",
+				    .state = REPAIR_STATE_BEGUN,
+				    .used = { 1, 1 },
+				    .gpus = { 2 * RESOURCE_UNIT, 2 * RESOURCE_UNIT } };
 	const struct plan_repair repair = { .nodes = { .at = &sick, .count = 1 } };
-	const struct snapshot snapshot = { .cluster = { .namespace_ = "a", .name = "demo" },
-					   .pods = all,
-					   .pod_count = 3,
-					   .ray_state = &ray,
-					   .settings = options.settings,
-					   .device_table = device_table_builtin() };
+	const struct snapshot snapshot = { .cluster = { .namespace_ = "a", .name = "demo" } };
 	const struct plan plan = { .repair = &repair };
 	struct pass_decision decision = { .plan = &plan, .snapshot = &snapshot };
 	const struct metrics_cluster cluster = { .of = { "a", "demo", "a/demo" } };

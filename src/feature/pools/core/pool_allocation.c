@@ -521,13 +521,12 @@ static int64_t used_nodes(const struct pool_table *table, struct arena *scratch)
 static int64_t repair_nodes_of(const struct pool_table *table, struct arena *scratch)
 {
 	const struct gpu_pool *pool = table->pool;
-	int64_t nodes = pool->has_repair_nodes ? pool->repair_nodes : 0, by_percent = 0;
 
-	if (pool->has_repair_percent)
-		by_percent = used_nodes(table, scratch) * pool->repair_percent / 100;
-	else if (!pool->has_repair_nodes)
+	if (!pool->has_repair_nodes && !pool->has_repair_percent)
 		return -1;
-	return by_percent > nodes ? by_percent : nodes;
+	return pool_repair_limit(pool->has_repair_nodes ? pool->repair_nodes : 0,
+				 pool->repair_percent,
+				 pool->repair_percent > 0 ? used_nodes(table, scratch) : 0);
 }
 
 /* none: zeros, for members that ask for nothing. */

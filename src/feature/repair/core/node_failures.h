@@ -2,7 +2,8 @@
  * that failed in NODE_FAILURES_MS while the present head runs. It is named with its sign (repair_signal.h); without one
  * only while a worker of the group is registered on another Node: else the work, and not the Node, may be the cause. From
  * NODE_FAILURES_BACK_OFF on each further failure there makes the group back off (NodeFails): a launch would land there
- * again, and nothing is written to Nodes. O((failures + Nodes) log failures). */
+ * again, and nothing is written to Nodes. Reads at most
+ * WORKER_FAILURES_MAX of them. O(groups * failures + Nodes). */
 #ifndef FEATURE_REPAIR_CORE_NODE_FAILURES_H
 #define FEATURE_REPAIR_CORE_NODE_FAILURES_H
 

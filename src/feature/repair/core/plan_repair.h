@@ -33,6 +33,8 @@ struct repair_limit {
 	int64_t nodes;
 };
 
+enum repair_use { REPAIR_BUSY = 0, REPAIR_IDLE, REPAIR_USE_COUNT };
+
 /* A Node of the snapshot with a sign and workers of the RayCluster. */
 struct repair_node {
 	const char *node;
@@ -40,11 +42,16 @@ struct repair_node {
 	const char *why; /* "condition SysLogsXIDError: Xid 79" */
 	time_ms since;
 	int64_t workers;
+	/* Not printed. */
 	const struct name_set *pods; /* those with a tainted device; NULL: all there */
-	bool begun;                  /* the work moves already, by memory or by Ray; not printed */
-	const struct repair_limit *limits; /* not printed */
-	size_t limit_count;
-	bool asks; /* the RayCluster may begin, and waits for the limit of the fleet; not printed */
+	int64_t used[REPAIR_USE_COUNT],
+		gpus[REPAIR_USE_COUNT]; /* workers, and their GPUs in 1/10000 */
+	int64_t drain_ms;               /* the time that Ray gets */
+	VEC(struct repair_limit) limits;
+	bool begun;         /* the work moves already, by memory or by Ray */
+	bool granted;       /* the limits of the RayCluster allow it; of an ask: those of all */
+	int64_t granted_ms; /* of an ask: when, monotonic */
+	bool asks;          /* the RayCluster may begin, and waits for the limit of the fleet */
 };
 
 /* Of a plan. */

@@ -5,6 +5,7 @@
 #include "base/int64.h"
 #include "base/map.h"
 #include "base/sort.h"
+#include "core/capacity/gpu_count.h"
 #include "core/decide/mark.h"
 #include "core/model/reason.h"
 #include "core/nodes/node_match.h"
@@ -25,31 +26,24 @@ const char *repair_state_name(enum repair_state state)
 
 /* ---- settings ---- */
 
-struct rule {
-	int64_t drain_ms, nodes, percent;
-	bool deletes, dry_run;
-};
-
-static struct rule rule_of(const struct snapshot *snapshot)
+/* spec.repair, completed by the flags. */
+static struct repair_spec rule_of(const struct snapshot *snapshot)
 {
-	static const struct repair_spec none;
 	const struct settings *settings = &snapshot->settings;
-	const struct repair_spec *spec = snapshot->autoscaler && snapshot->autoscaler->repair ?
-						 snapshot->autoscaler->repair :
-						 &none;
-	int64_t seconds = spec->has_deadline_seconds ? spec->deadline_seconds :
-						       settings->repair_deadline_seconds;
+	struct repair_spec rule = { .deletes = false };
 
-	return (struct rule){
-		.drain_ms = int64_min(seconds, REPAIR_DEADLINE_SECONDS_MAX) * MS_PER_SECOND,
-		.nodes = spec->has_max_unavailable ? spec->max_unavailable :
-						     settings->repair_max_unavailable,
-		.percent = spec->has_max_unavailable_percent ?
-				   spec->max_unavailable_percent :
-				   settings->repair_max_unavailable_percent,
-		.deletes = spec->has_deletes ? spec->deletes : settings->repair_deletes,
-		.dry_run = settings->repair_dry_run,
-	};
+	if (snapshot->autoscaler && snapshot->autoscaler->repair)
+		rule = *snapshot->autoscaler->repair;
+	if (!rule.has_deadline_seconds)
+		rule.deadline_seconds = settings->repair_deadline_seconds;
+	rule.deadline_seconds = int64_min(rule.deadline_seconds, REPAIR_DEADLINE_SECONDS_MAX);
+	if (!rule.has_deletes)
+		rule.deletes = settings->repair_deletes;
+	if (!rule.has_max_unavailable)
+		rule.max_unavailable = settings->repair_max_unavailable;
+	if (!rule.has_max_unavailable_percent)
+		rule.max_unavailable_percent = settings->repair_max_unavailable_percent;
+	return rule;
 }
 
 /* ---- the Nodes ---- */
@@ -61,6 +55,7 @@ struct sick {
 	struct repair_signal signal, device;
 	VEC(const char *) pods; /* with such a device */
 	bool repelled;          /* it takes none of its worker Pods again */
+	bool has_head;
 };
 
 static struct sick *sick_at(const struct facts *facts, struct map *sick, const char *name)
@@ -97,10 +92,15 @@ static struct map find_sick(const struct facts *facts)
 	struct map sick = MAP_IN(facts->arena);
 
 	ARRAY_EACH(const struct drain_request, request, snapshot->drain_requests,
-		   snapshot->drain_request_count)
-		if (!drain_request_is_complete(request))
-			sick_at(facts, &sick, request->node)->signal =
-				repair_signal_of_request(request, facts->arena);
+		   snapshot->drain_request_count) {
+		struct repair_signal *own;
+
+		if (drain_request_is_complete(request))
+			continue;
+		own = &sick_at(facts, &sick, request->node)->signal;
+		if (!own->name || request->created < own->since)
+			*own = repair_signal_of_request(request, facts->arena);
+	}
 	ARRAY_EACH(const struct node, node, snapshot->nodes, snapshot->node_count) {
 		struct sick *own = map_get(&sick, node->name);
 		struct repair_signal signal;
@@ -140,8 +140,10 @@ static int64_t count_pods(const struct facts *facts, const struct map *sick)
 		const struct pod *pod = snapshot->pods[i];
 		struct sick *own = map_get(sick, pod->spec.node_name);
 
-		if (own)
+		if (own) {
 			own->of.begun |= name_set_contains(&draining, pod->name);
+			own->has_head |= pod == facts->head_pod;
+		}
 		if (!pod_is_worker(pod) || pod->spec.node_name[0] == '\0' || pod->deleting)
 			continue;
 		map_set(&used, pod->spec.node_name, (void *)(uintptr_t)pod);
@@ -155,17 +157,20 @@ static int64_t count_pods(const struct facts *facts, const struct map *sick)
 	return (int64_t)used.count;
 }
 
-static enum repair_state state_of(const struct facts *facts, const struct rule *rule,
-				  const struct repair_signal *signal,
+static enum repair_state state_of(const struct facts *facts, const struct repair_signal *signal,
 				  const struct repair_node *node)
 {
-	if (!node->begun && !due_passed(facts->due, node->since, signal->after_ms))
+	int64_t after_ms = signal->after_ms;
+
+	if (after_ms > 0 && mark_find(facts, MARK_REPAIR_ENDED, node->node))
+		after_ms = int64_max(after_ms, REPAIR_RETURNED_MS);
+	if (!node->begun && !due_passed(facts->due, node->since, after_ms))
 		return REPAIR_STATE_LASTS;
-	return rule->dry_run ? REPAIR_STATE_DRY_RUN : REPAIR_STATE_WAITS;
+	return facts->snapshot->settings.repair_dry_run ? REPAIR_STATE_DRY_RUN : REPAIR_STATE_WAITS;
 }
 
 /* A sign of the Node that acts counts before those of its devices. */
-static void judge(const struct facts *facts, const struct rule *rule, struct sick *own)
+static void judge(const struct facts *facts, struct sick *own)
 {
 	struct repair_node *node = &own->of;
 	const struct memory_mark *mark = mark_find(facts, MARK_REPAIR, node->node);
@@ -188,9 +193,11 @@ static void judge(const struct facts *facts, const struct rule *rule, struct sic
 	if (signal->acts && node->since == TIME_NONE)
 		node->since = mark_since(facts, MARK_REPAIR, node->node);
 	node->why = repair_signal_text(signal, facts->arena);
-	if (acts)
-		node->state = state_of(facts, rule, signal, node);
-	else if (signal->acts)
+	if (own->has_head)
+		node->why = arena_printf(facts->arena, "%s; the head there stays", node->why);
+	if (acts && node->workers > 0)
+		node->state = state_of(facts, signal, node);
+	else if (signal->acts && node->workers > 0)
 		node->why = arena_printf(facts->arena, "%s; it still takes Pods, so cordon it",
 					 node->why);
 }
@@ -206,15 +213,16 @@ static int compare_node_name(const void *name, const void *node)
 	return strcmp(name, ((const struct repair_node *)node)->node);
 }
 
-static void add_nodes(const struct facts *facts, const struct rule *rule, const struct map *sick,
-		      struct plan_repair *repair)
+static void add_nodes(const struct facts *facts, const struct repair_spec *rule,
+		      const struct map *sick, struct plan_repair *repair)
 {
 	for (size_t i = 0; i < sick->count; i++) {
 		struct sick *own = sick->entries[i].value;
 
-		if (own->of.workers == 0 && !own->device.name)
+		if (own->of.workers == 0 && !own->device.name && !own->has_head)
 			continue;
-		judge(facts, rule, own);
+		own->of.drain_ms = rule->deadline_seconds * MS_PER_SECOND;
+		judge(facts, own);
 		VEC_PUSH(facts->arena, &repair->nodes, own->of);
 	}
 	sort_stable(repair->nodes.at, repair->nodes.count, sizeof(*repair->nodes.at),
@@ -223,47 +231,31 @@ static void add_nodes(const struct facts *facts, const struct rule *rule, const 
 
 /* ---- which of them begin ---- */
 
-/* Those that have begun, then the longest. */
-static int compare_candidates(const void *left, const void *right)
-{
-	const struct repair_node *a = *(struct repair_node *const *)left;
-	const struct repair_node *b = *(struct repair_node *const *)right;
-
-	if (a->begun != b->begun)
-		return a->begun ? -1 : 1;
-	return (a->since > b->since) - (a->since < b->since);
-}
-
-/* One that has begun continues without a grant: after a restart its replacement would be idle, and end, until the fleet
- * grants it again. */
+/* Those that the limits allow. One that has begun continues without a grant: after a restart its replacement would be
+ * idle, and end, until the fleet grants it again. */
 static void choose(const struct facts *facts, struct plan_repair *repair, int64_t limit)
 {
-	struct repair_node **candidates =
-		arena_array(facts->arena, repair->nodes.count, sizeof(*candidates));
+	VEC(struct repair_node *) candidates = { .at = NULL };
 	const struct name_set granted =
 		name_set_of_strings(facts->arena, &facts->snapshot->repair_grants);
 	struct map counts = MAP_IN(facts->arena);
-	size_t count = 0;
-	int64_t chosen = 0;
 
 	VEC_EACH(struct repair_node, node, &repair->nodes)
 		if (node->state == REPAIR_STATE_WAITS)
-			candidates[count++] = node;
-	sort_stable(candidates, count, sizeof(*candidates), compare_candidates);
-	for (size_t i = 0; i < count && chosen < limit; i++) {
-		struct repair_node *node = candidates[i];
+			VEC_PUSH(facts->arena, &candidates, node);
+	repair_choose(candidates.at, candidates.count, limit, &counts);
+	for (size_t i = 0; i < candidates.count; i++) {
+		struct repair_node *node = candidates.at[i];
 
-		if (!node->begun && !repair_counts_allow(&counts, node))
-			continue;
-		repair_counts_add(&counts, node);
-		chosen++;
-		node->asks = facts->snapshot->repair_grants_known && !node->begun &&
+		node->asks = node->granted && !node->begun &&
+			     facts->snapshot->repair_grants_known &&
 			     !name_set_contains(&granted, node->node);
-		node->state = node->asks ? REPAIR_STATE_WAITS : REPAIR_STATE_BEGUN;
+		if (node->granted && !node->asks)
+			node->state = REPAIR_STATE_BEGUN;
 	}
 }
 
-static void begin(struct facts *facts, const struct rule *rule, const struct plan_repair *repair)
+static void begin(struct facts *facts, bool deletes, const struct plan_repair *repair)
 {
 	VEC_EACH(const struct repair_node, node, &repair->nodes) {
 		bool begun = node->state == REPAIR_STATE_BEGUN;
@@ -280,19 +272,36 @@ static void begin(struct facts *facts, const struct rule *rule, const struct pla
 					 .why = arena_printf(facts->arena,
 							     "Node %s is to be repaired (%s)",
 							     node->node, node->why),
-					 .drain_ms = rule->drain_ms,
-					 .stops = rule->deletes,
+					 .drain_ms = node->drain_ms,
+					 .stops = deletes,
 				 }));
+	}
+}
+
+/* Notes signs that have ended since the last decision, and those of REPAIR_ENDED_MS. */
+static void note_ended(struct facts *facts, const struct map *sick)
+{
+	for (size_t i = 0; i < facts->old_mark_count; i++) {
+		const struct memory_mark *mark = facts->old_marks[i];
+
+		if (mark->kind == MARK_REPAIR && mark->count > 0 && !map_get(sick, mark->key))
+			VEC_PUSH(facts->arena, &facts->memory.marks,
+				 ((struct memory_mark){ MARK_REPAIR_ENDED, mark->key,
+							facts->snapshot->now, 0, NULL }));
+		else if (mark->kind == MARK_REPAIR_ENDED &&
+			 !due_passed(facts->due, mark->since, REPAIR_ENDED_MS))
+			VEC_PUSH(facts->arena, &facts->memory.marks, *mark);
 	}
 }
 
 static void find(struct facts *facts)
 {
-	const struct rule rule = rule_of(facts->snapshot);
+	const struct repair_spec rule = rule_of(facts->snapshot);
 	const struct map sick = find_sick(facts);
 	struct plan_repair *repair;
 	int64_t used;
 
+	note_ended(facts, &sick);
 	if (sick.count == 0)
 		return;
 	used = count_pods(facts, &sick);
@@ -300,8 +309,9 @@ static void find(struct facts *facts)
 	add_nodes(facts, &rule, &sick, repair);
 	if (repair->nodes.count == 0)
 		return;
-	choose(facts, repair, repair_limit(rule.nodes, rule.percent, used));
-	begin(facts, &rule, repair);
+	choose(facts, repair,
+	       pool_repair_limit(rule.max_unavailable, rule.max_unavailable_percent, used));
+	begin(facts, rule.deletes, repair);
 	facts->repair = repair;
 }
 
@@ -313,17 +323,32 @@ static const char *const notes[] = {
 #undef X
 };
 
+static void count_worker(const struct facts *facts, const struct plan_worker *worker,
+			 struct repair_node *node)
+{
+	enum repair_use use = worker->node && !ray_node_is_unused(worker->node) ? REPAIR_BUSY :
+										  REPAIR_IDLE;
+
+	node->used[use]++;
+	node->gpus[use] = resource_sum(
+		node->gpus[use], gpu_count_of_pod(worker->object, &facts->snapshot->settings,
+						  facts->snapshot->device_table, facts->arena));
+}
+
 /* Behind the reasons of workers whose Node has a sign and that stay there. */
 static void note_workers(const struct facts *facts, struct plan *plan)
 {
 	VEC_EACH(struct plan_worker, worker, &plan->workers) {
-		const struct repair_node *node =
-			SORT_FIND(worker->object->spec.node_name, facts->repair->nodes.at,
-				  facts->repair->nodes.count, compare_node_name);
+		struct repair_node *node = SORT_FIND(worker->object->spec.node_name,
+						     facts->repair->nodes.at,
+						     facts->repair->nodes.count, compare_node_name);
 		const char *note;
 
-		if (!node || worker->reason == REASON_LEAVING || worker->object->deleting ||
-		    (node->pods && !name_set_contains(node->pods, worker->object->name)) ||
+		if (!node || worker->object->deleting ||
+		    (node->pods && !name_set_contains(node->pods, worker->object->name)))
+			continue;
+		count_worker(facts, worker, node);
+		if (worker->reason == REASON_LEAVING ||
 		    (node->state == REPAIR_STATE_BEGUN && !pod_is_protected(worker->object)))
 			continue;
 		note = arena_printf(facts->arena, "its Node %s: %s%s", node->node, node->why,

@@ -4,19 +4,23 @@
  * core/decide/facts.h). A busy worker is ended only with repair.deletes, after that deadline.
  *
  * - A sign that ends before Ray was notified undoes everything. One that does not last --repair-after-seconds does
- *   nothing.
+ *   nothing. For REPAIR_ENDED_MS after a sign ended while its Node was emptied, one there must last REPAIR_RETURNED_MS.
  * - At most repair.maxUnavailable Nodes of the RayCluster, and of each GPUPool, are emptied at once: first those that have begun, by memory or by
  *   work that Ray drains there, so also after a restart and without a new grant, then the longest. The next one begins when no worker of the group starts, so a sign on all Nodes empties one. A
  *   controller limits the Nodes of all its RayClusters as well (repair_grants.h).
  * - A Node that still takes the Pods is not emptied: their replacement could be scheduled there, and be replaced in
  *   turn. Cordon or taint it.
  * - A tainted device is a sign for the workers that have it by a claim which does not tolerate the taint.
+ * - The head is not moved.
  * - The annotation rayscaler.dev/do-not-disrupt keeps a worker, and with it its replica. */
 #ifndef FEATURE_REPAIR_CORE_REPAIR_H
 #define FEATURE_REPAIR_CORE_REPAIR_H
 
 #include "core/decide/feature.h"
 #include "feature/repair/core/plan_repair.h"
+
+#define REPAIR_ENDED_MS (3600 * MS_PER_SECOND)
+#define REPAIR_RETURNED_MS (600 * MS_PER_SECOND)
 
 const char *repair_state_name(enum repair_state state);
 

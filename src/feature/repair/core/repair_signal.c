@@ -1,6 +1,7 @@
 #include "feature/repair/core/repair_signal.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "feature/repair/model/repair.h"
 
@@ -8,67 +9,61 @@
 
 /* ---- what is read ---- */
 
-static const struct {
-	const char *type, *sick;
-} known[] = {
-#define X(type, sick, source) { type, sick },
-	REPAIR_CONDITION_TABLE(X)
-#undef X
-};
-
-/* NULL: it is not published. */
-static const char *sick_status(const struct condition *condition)
+/* The status of a published condition while it is sick; NULL: it is not published. */
+static const char *sick_status(const char *type)
 {
+	static const struct {
+		const char *type, *sick;
+	} known[] = {
+#define X(type, sick, source) { type, sick },
+		REPAIR_CONDITION_TABLE(X)
+#undef X
+	};
+
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strcmp(known[i].type, condition->type) == 0)
+		if (strcmp(known[i].type, type) == 0)
 			return known[i].sick;
 	return NULL;
 }
 
 /* An entry of --repair-conditions, TYPE or TYPE=STATUS, names this condition with its status. */
-static bool names(const char *entry, const struct condition *condition)
-{
-	const char *sick = sick_status(condition);
-	size_t size = strlen(condition->type);
-
-	if (strncmp(entry, condition->type, size) != 0)
-		return false;
-	if (entry[size] == '=')
-		return strcmp(condition->status, entry + size + 1) == 0;
-	return entry[size] == '\0' && strcmp(condition->status, sick ? sick : "True") == 0;
-}
-
 static bool acts_by_settings(const struct settings *settings, const struct condition *condition)
 {
-	for (size_t i = 0; i < settings->repair_conditions.count; i++)
-		if (names(settings->repair_conditions.at[i], condition))
+	const char *sick = sick_status(condition->type);
+	size_t size = strlen(condition->type);
+
+	for (size_t i = 0; i < settings->repair_conditions.count; i++) {
+		const char *entry = settings->repair_conditions.at[i];
+
+		if (strncmp(entry, condition->type, size) != 0 ||
+		    (entry[size] != '=' && entry[size] != '\0'))
+			continue;
+		if (strcasecmp(condition->status, entry[size] == '=' ? entry + size + 1 :
+						  sick               ? sick :
+								       "True") == 0)
 			return true;
+	}
 	return false;
 }
 
 bool repair_reads_condition(const struct settings *settings, const struct condition *condition)
 {
-	const char *sick = sick_status(condition);
+	const char *sick = sick_status(condition->type);
 
 	return (sick && strcmp(condition->status, sick) == 0) ||
 	       acts_by_settings(settings, condition);
 }
 
-static bool reads_taint(const struct settings *settings, const struct taint *taint)
+static bool reads_taint(const struct settings *settings, const char *key)
 {
-	static const char *const keys[] = {
-#define X(key, source) key,
-		REPAIR_TAINT_TABLE(X)
+#define X(taint, source) || strcmp(key, taint) == 0
+	bool is_published = false REPAIR_TAINT_TABLE(X);
 #undef X
-	};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (strcmp(taint->key, keys[i]) == 0)
-			return true;
 	for (size_t i = 0; i < settings->repair_taints.count; i++)
-		if (strcmp(taint->key, settings->repair_taints.at[i]) == 0)
+		if (strcmp(key, settings->repair_taints.at[i]) == 0)
 			return true;
-	return false;
+	return is_published;
 }
 
 /* ---- the signal ---- */
@@ -127,7 +122,7 @@ bool repair_signal_of(const struct settings *settings, const struct node *node, 
 	struct repair_signal first = { .name = NULL };
 
 	ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count)
-		if (reads_taint(settings, taint))
+		if (reads_taint(settings, taint->key))
 			offer(&first, &(struct repair_signal){ REPAIR_BY_TAINT, taint->key, "",
 							       taint->added, true, after_ms });
 	ARRAY_EACH(const struct condition, condition, node->conditions, node->condition_count)
@@ -161,7 +156,7 @@ struct repair_signal repair_signal_of_device(const struct settings *settings,
 		.detail = arena_printf(arena, "taint %s%s%s", taint->key,
 				       taint->value[0] != '\0' ? "=" : "", taint->value),
 		.since = taint->added,
-		.acts = has_effect && reads_taint(settings, taint),
+		.acts = has_effect && reads_taint(settings, taint->key),
 		.after_ms = settings->repair_after_seconds * MS_PER_SECOND,
 	};
 }

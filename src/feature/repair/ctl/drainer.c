@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "core/capacity/gpu_count.h"
+#include "base/nearest.h"
 #include "core/model/identity.h"
 #include "core/model/pod_status.h"
 #include "ctl/pass/pass.h"
@@ -16,21 +16,16 @@
 #include "feature/repair/core/repair_signal.h"
 #include "feature/repair/ctl/drain_requests.h"
 #include "feature/repair/ctl/worker_failures.h"
+#include "net/log.h"
 #include "net/loop.h"
 
 struct drainer {
 	struct feature_state of; /* clusters: struct repaired */
 	struct drain_requests requests;
-	/* Of Nodes, for all RayClusters. */
-	struct repair_grants grants;
-	struct loop_timer *grant_timer; /* NULL: no limit of the fleet, in a sidecar */
+	/* Grants Nodes to all RayClusters. NULL: no limit of the fleet, in a sidecar. */
+	struct loop_timer *grant_timer;
 	bool grant_timer_runs;
 };
-
-/* Of a worker on a Node with a sign. */
-enum use { USE_BUSY = 0, USE_IDLE, USE_COUNT };
-
-static const char *const use_names[] = { [USE_BUSY] = "busy", [USE_IDLE] = "idle" };
 
 /* Of a RayCluster: its failed workers, and counts of the last decision. */
 struct repaired {
@@ -39,29 +34,13 @@ struct repaired {
 	struct repair_asks asks;
 	bool has_nodes; /* with a sign */
 	bool has_spec;  /* spec.repair */
-	struct {
-		int64_t nodes, workers[USE_COUNT];
-	} of_state[REPAIR_STATE_COUNT];
-	int64_t gpus[USE_COUNT];   /* of these workers, in 1/10000 */
-	int64_t gpu_ms[USE_COUNT]; /* their time since the start, in 1/10000 */
-	int64_t counted_ms;        /* monotonic: when `gpus` were counted */
+	int64_t nodes[REPAIR_STATE_COUNT], workers[REPAIR_STATE_COUNT][REPAIR_USE_COUNT];
+	int64_t gpus[REPAIR_USE_COUNT];   /* of these workers, in 1/10000 */
+	int64_t gpu_ms[REPAIR_USE_COUNT]; /* their time since the start, in 1/10000 */
+	int64_t counted_ms;               /* monotonic: when `gpus` were counted */
 };
 
 /* ---- the limit of the fleet ---- */
-
-/* Nodes of worker Pods that have not ended. */
-static int64_t used_nodes(const struct drainer *drainer)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct map nodes = MAP_IN(&scratch);
-	const struct pod *pod;
-	size_t at = 0;
-
-	while ((pod = kube_informer_next(drainer->of.control->pods, &at)))
-		if (pod_is_worker(pod) && pod->spec.node_name[0] != '\0' && !pod_has_ended(pod))
-			map_set(&nodes, pod->spec.node_name, (void *)(uintptr_t)pod);
-	return (int64_t)nodes.count;
-}
 
 static void start_grant_timer(struct drainer *drainer, int64_t after_ms)
 {
@@ -71,34 +50,30 @@ static void start_grant_timer(struct drainer *drainer, int64_t after_ms)
 	loop_timer_start(drainer->grant_timer, after_ms);
 }
 
-static struct repaired *repaired_at(const struct drainer *drainer, size_t i)
-{
-	return drainer->of.clusters.map.entries[i].value;
-}
-
 static void renew_grants(void *context)
 {
 	struct drainer *drainer = context;
 	const struct control *control = drainer->of.control;
+	const struct map *clusters = &drainer->of.clusters.map;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	size_t count = drainer->of.clusters.map.count, asks = 0;
-	const struct repair_asks **all = arena_array(&scratch, count, sizeof(struct repair_asks *));
-	const struct settings *settings = &control->options->settings;
-	bool by_percent = settings->repair_fleet_max_unavailable_percent > 0;
+	struct repair_asks **all = arena_array(&scratch, clusters->count, sizeof(*all));
+	bool asks = false;
 
 	drainer->grant_timer_runs = false;
-	for (size_t i = 0; i < count; i++) {
-		all[i] = &repaired_at(drainer, i)->asks;
-		asks += all[i]->count;
+	for (size_t i = 0; i < clusters->count; i++) {
+		all[i] = &((struct repaired *)clusters->entries[i].value)->asks;
+		asks = asks || all[i]->nodes.count > 0;
 	}
-	(void)repair_grants_renew(&drainer->grants, all, count, settings,
-				  asks > 0 && by_percent ? used_nodes(drainer) : 0,
-				  loop_monotonic_ms(control->loop));
-	for (size_t i = 0; i < count; i++)
-		if (repair_grants_may_begin(&drainer->grants, all[i]))
-			(void)control_wake(control, repaired_at(drainer, i)->of.namespace_,
-					   repaired_at(drainer, i)->of.name);
-	if (asks > 0 || drainer->grants.granted.count > 0)
+	repair_grants_renew(all, clusters->count,
+			    control->options->settings.repair_fleet_max_unavailable,
+			    loop_monotonic_ms(control->loop));
+	for (size_t i = 0; i < clusters->count; i++) {
+		const struct repaired *one = clusters->entries[i].value;
+
+		if (repair_grants_may_begin(&one->asks))
+			(void)control_wake(control, one->of.namespace_, one->of.name);
+	}
+	if (asks)
 		start_grant_timer(drainer, DRAINER_RENEW_MS);
 }
 
@@ -183,7 +158,7 @@ static void observe(void *self, const struct ray_cluster *cluster, struct arena 
 	snapshot->repair_grants_known = drainer->grant_timer != NULL;
 	if (!one)
 		return;
-	snapshot->repair_grants = repair_grants_of(&drainer->grants, &one->asks, arena);
+	snapshot->repair_grants = repair_grants_of(&one->asks, arena);
 	observe_failures(drainer, one, arena, snapshot);
 }
 
@@ -197,36 +172,31 @@ static void repaired_done(void *one)
 
 /* ---- settings without effect ---- */
 
-/* One that was chosen; the published taints need none. "": none. */
-static const char *chosen_setting(const struct settings *settings, const struct repaired *one)
+/* The published taints need none. */
+static bool is_set(const struct settings *settings, const struct repaired *one)
 {
-	return one && one->has_spec                  ? "spec.repair" :
-	       settings->repair_taints.count > 0     ? "--repair-taints" :
-	       settings->repair_conditions.count > 0 ? "--repair-conditions" :
-	       settings->repair_cordon_seconds > 0   ? "--repair-cordon-seconds" :
-	       settings->repair_deletes              ? "--repair-deletes" :
-						       "";
+	return (one && one->has_spec) || settings->repair_taints.count > 0 ||
+	       settings->repair_conditions.count > 0 || settings->repair_cordon_seconds > 0 ||
+	       settings->repair_deletes;
 }
 
-static bool condition(void *self, const struct ray_cluster *cluster, struct arena *arena,
+static bool condition(void *self, const struct ray_cluster *cluster, struct arena *arena UNUSED,
 		      struct extra_condition *ret_condition)
 {
 	const struct drainer *drainer = self;
 	const struct settings *settings = &drainer->of.control->options->settings;
-	const char *setting =
-		chosen_setting(settings, cluster_map_get(&drainer->of.clusters, cluster->namespace_,
-							 cluster->name));
 	const char *message = NULL;
 
 	if (settings->repair_drain_requests && !drain_requests_are_read(&drainer->requests))
 		message =
 			"--repair-drain-requests has no effect: DrainRequests cannot be read; install "
 			"NVSentinel's kind, and the chart with config.repairDrainRequests=true";
-	else if (nodes_refused(drainer->of.control->nodes) && setting[0] != '\0')
-		message = arena_printf(arena,
-				       "%s has no effect: Nodes cannot be read; install the chart "
-				       "with rbac.readNodes=true",
-				       setting);
+	else if (nodes_refused(drainer->of.control->nodes) &&
+		 is_set(settings,
+			cluster_map_get(&drainer->of.clusters, cluster->namespace_, cluster->name)))
+		message =
+			"the settings of repair have no effect: Nodes cannot be read; install the "
+			"chart with rbac.readNodes=true";
 	if (!message)
 		return false;
 	*ret_condition = (struct extra_condition){ .type = CONDITION_REPAIR_UNREAD,
@@ -239,6 +209,26 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 
 /* ---- the feature ---- */
 
+/* A condition of the setting may be of a program of one's own, so a published one that is near is a hint only. */
+static void hint_at_conditions(const struct settings *settings)
+{
+	for (size_t i = 0; i < settings->repair_conditions.count; i++) {
+		AUTO(arena_done) struct arena scratch = ARENA_INIT;
+		const char *entry = settings->repair_conditions.at[i];
+		struct nearest nearest = nearest_start(
+			arena_printf(&scratch, "%.*s", (int)strcspn(entry, "="), entry));
+		char hint[NEAREST_HINT_SIZE];
+
+#define X(type, sick, source) nearest_offer(&nearest, type);
+		REPAIR_CONDITION_TABLE(X)
+#undef X
+		if (nearest.word && nearest.distance > 0)
+			log_warning("a condition of --repair-conditions is not a published one",
+				    "condition", entry, "hint", nearest_hint(&nearest, hint) + 2,
+				    NULL);
+	}
+}
+
 static void start(void *self)
 {
 	struct drainer *drainer = self;
@@ -246,6 +236,7 @@ static void start(void *self)
 
 	if (options_sidecar(control->options))
 		return;
+	hint_at_conditions(&control->options->settings);
 	drainer->grant_timer = loop_timer_new(control->loop, renew_grants, drainer);
 	if (control->options->settings.repair_drain_requests)
 		drain_requests_start(&drainer->requests, control);
@@ -255,7 +246,6 @@ static void end(void *self)
 {
 	struct drainer *drainer = self;
 
-	repair_grants_done(&drainer->grants);
 	loop_timer_free(drainer->grant_timer);
 	drain_requests_end(&drainer->requests);
 }
@@ -272,47 +262,26 @@ static bool reads_node_sign(const void *self, const struct node *node,
 			   repair_signal_of(settings, node, &scratch, &signal);
 }
 
+/* ---- metrics ---- */
+
 /* The workers of the last decision have kept their GPUs until this one. */
-static void count_time(struct repaired *repaired, int64_t now_ms)
+static void count(struct repaired *repaired, const struct plan_repair *repair, int64_t now_ms)
 {
-	for (enum use use = USE_BUSY; use < USE_COUNT; use++)
+	for (enum repair_use use = 0; use < REPAIR_USE_COUNT; use++)
 		repaired->gpu_ms[use] += repaired->gpus[use] * (now_ms - repaired->counted_ms);
 	repaired->counted_ms = now_ms;
-}
-
-/* Pods whose Ray node has work. */
-static struct map busy_pods(const struct ray_state *ray, struct arena *arena)
-{
-	struct map busy = MAP_IN(arena);
-
-	ARRAY_EACH(const struct ray_node, node, ray ? ray->nodes : NULL, ray->node_count)
-		if (!ray_node_is_unused(node))
-			map_set(&busy, node->instance_id, (void *)(uintptr_t)node);
-	return busy;
-}
-
-static void count_workers(struct repaired *repaired, const struct snapshot *snapshot,
-			  const struct plan_repair *repair)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct map sick = MAP_IN(&scratch), busy = busy_pods(snapshot->ray_state, &scratch);
-
+	repaired->has_nodes = repair != NULL;
+	memset(repaired->nodes, 0, sizeof(repaired->nodes));
+	memset(repaired->workers, 0, sizeof(repaired->workers));
+	memset(repaired->gpus, 0, sizeof(repaired->gpus));
+	if (!repair)
+		return;
 	VEC_EACH(const struct repair_node, node, &repair->nodes) {
-		repaired->of_state[node->state].nodes++;
-		map_set(&sick, node->node, (void *)(uintptr_t)node);
-	}
-	for (size_t i = 0; i < snapshot->pod_count; i++) {
-		const struct pod *pod = snapshot->pods[i];
-		const struct repair_node *node = map_get(&sick, pod->spec.node_name);
-		enum use use = map_get(&busy, pod->name) ? USE_BUSY : USE_IDLE;
-
-		if (!node || !pod_is_worker(pod) || pod->deleting ||
-		    (node->pods && !name_set_contains(node->pods, pod->name)))
-			continue;
-		repaired->of_state[node->state].workers[use]++;
-		repaired->gpus[use] = resource_sum(
-			repaired->gpus[use], gpu_count_of_pod(pod, &snapshot->settings,
-							      snapshot->device_table, &scratch));
+		repaired->nodes[node->state]++;
+		for (enum repair_use use = 0; use < REPAIR_USE_COUNT; use++) {
+			repaired->workers[node->state][use] += node->used[use];
+			repaired->gpus[use] = resource_sum(repaired->gpus[use], node->gpus[use]);
+		}
 	}
 }
 
@@ -329,24 +298,27 @@ static void decided(void *self, const struct pass_decision *decision)
 		repaired->failures.budget =
 			budget_children_get(&memory->objects, cluster->namespace_);
 	worker_failures_decided(&repaired->failures, decision->snapshot, decision->plan);
-	repaired->has_nodes = repair != NULL;
 	repaired->has_spec = decision->snapshot->autoscaler &&
 			     decision->snapshot->autoscaler->repair;
-	memset(repaired->of_state, 0, sizeof(repaired->of_state));
-	count_time(repaired, decision->monotonic_ms);
-	memset(repaired->gpus, 0, sizeof(repaired->gpus));
-	if (repair)
-		count_workers(repaired, decision->snapshot, repair);
+	count(repaired, repair, decision->monotonic_ms);
 	repair_asks_set(&repaired->asks, repair);
-	if (repaired->asks.count >
-	    0) /* later, so that those of a new controller have asked as well */
+	/* Later, so that those of a new controller have asked as well. */
+	if (repaired->asks.nodes.count > 0)
 		start_grant_timer(drainer, DRAINER_FIRST_MS);
 }
 
+static const char *const uses[] = { [REPAIR_BUSY] = "busy", [REPAIR_IDLE] = "idle" };
+
+#define LABELS(...) ((const char *const[]){ cluster->of.namespace_, cluster->of.name, __VA_ARGS__ })
+
+/* NULL: no Node has a sign. */
 static const struct repaired *repaired_of(const struct drainer *drainer,
 					  const struct metrics_cluster *cluster)
 {
-	return cluster_map_get(&drainer->of.clusters, cluster->of.namespace_, cluster->of.name);
+	const struct repaired *repaired =
+		cluster_map_get(&drainer->of.clusters, cluster->of.namespace_, cluster->of.name);
+
+	return repaired && repaired->has_nodes ? repaired : NULL;
 }
 
 static void write_nodes(const void *self, const struct metrics_cluster *cluster,
@@ -354,14 +326,9 @@ static void write_nodes(const void *self, const struct metrics_cluster *cluster,
 {
 	const struct repaired *repaired = repaired_of(self, cluster);
 
-	if (!repaired || !repaired->has_nodes)
-		return;
-	for (enum repair_state state = 0; state < REPAIR_STATE_COUNT; state++)
-		metrics_text_integer(family,
-				     (const char *const[]){ cluster->of.namespace_,
-							    cluster->of.name,
-							    repair_state_name(state) },
-				     repaired->of_state[state].nodes);
+	for (enum repair_state state = 0; repaired && state < REPAIR_STATE_COUNT; state++)
+		metrics_text_integer(family, LABELS(repair_state_name(state)),
+				     repaired->nodes[state]);
 }
 
 static void write_workers(const void *self, const struct metrics_cluster *cluster,
@@ -369,28 +336,21 @@ static void write_workers(const void *self, const struct metrics_cluster *cluste
 {
 	const struct repaired *repaired = repaired_of(self, cluster);
 
-	if (!repaired || !repaired->has_nodes)
-		return;
-	for (enum repair_state state = 0; state < REPAIR_STATE_COUNT; state++)
-		for (enum use use = USE_BUSY; use < USE_COUNT; use++)
-			metrics_text_integer(
-				family,
-				(const char *const[]){ cluster->of.namespace_, cluster->of.name,
-						       repair_state_name(state), use_names[use] },
-				repaired->of_state[state].workers[use]);
+	for (enum repair_state state = 0; repaired && state < REPAIR_STATE_COUNT; state++)
+		for (enum repair_use use = 0; use < REPAIR_USE_COUNT; use++)
+			metrics_text_integer(family, LABELS(repair_state_name(state), uses[use]),
+					     repaired->workers[state][use]);
 }
 
 static void write_gpu_seconds(const void *self, const struct metrics_cluster *cluster,
 			      struct metrics_family *family)
 {
-	const struct repaired *repaired = repaired_of(self, cluster);
+	const struct drainer *drainer = self;
+	const struct repaired *repaired =
+		cluster_map_get(&drainer->of.clusters, cluster->of.namespace_, cluster->of.name);
 
-	if (!repaired)
-		return;
-	for (enum use use = USE_BUSY; use < USE_COUNT; use++)
-		metrics_text_integer(family,
-				     (const char *const[]){ cluster->of.namespace_,
-							    cluster->of.name, use_names[use] },
+	for (enum repair_use use = 0; repaired && use < REPAIR_USE_COUNT; use++)
+		metrics_text_integer(family, LABELS(uses[use]),
 				     repaired->gpu_ms[use] / RESOURCE_UNIT / MS_PER_SECOND);
 }
 

@@ -9,8 +9,7 @@
 #include "core/model/snapshot.h"
 #include "feature/repair/model/repair.h"
 
-#define WORKER_FAILURES_MAX 32
-
+/* Zero: none. */
 struct worker_failures {
 	struct worker_failure at[WORKER_FAILURES_MAX];
 	struct arena arenas[WORKER_FAILURES_MAX]; /* of each its texts */

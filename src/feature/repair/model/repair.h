@@ -61,6 +61,8 @@ struct drain_request {
 	size_t condition_count;
 };
 
+#define WORKER_FAILURES_MAX 32 /* that a decision reads */
+
 /* A worker that failed, as the watch of Pods saw it: KubeRay deletes its Pod soon after. */
 struct worker_failure {
 	const char *group, *pod, *node;
@@ -101,8 +103,6 @@ struct repair_spec {
 	  "percent", "the same, of the Nodes that the cluster uses; the larger counts")            \
 	X(INTEGER, repair_fleet_max_unavailable, "repair-fleet-max-unavailable", 1, 0, 100000,     \
 	  "Nodes", "of all RayClusters together at most so many Nodes are emptied at once")        \
-	X(INTEGER, repair_fleet_max_unavailable_percent, "repair-fleet-max-unavailable-percent",   \
-	  0, 0, 100, "percent", "the same, of the Nodes that RayClusters use; the larger counts")  \
 	X(BOOLEAN, repair_drain_requests, "repair-drain-requests", false, 0, 1, "true|false",      \
 	  "DrainRequests of NVSentinel act, and are completed when the Node is empty")             \
 	X(BOOLEAN, repair_dry_run, "repair-dry-run", false, 0, 1, "true|false",                    \

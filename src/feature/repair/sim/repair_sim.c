@@ -1,13 +1,11 @@
 #include "feature/repair/sim/repair_sim.h"
 
-#include "base/map.h"
 #include "feature/repair/core/repair_grants.h"
 #include "sim/pass_time.h"
 
+/* By RayCluster. */
 struct sim_repairs {
-	struct repair_grants grants;
-	struct repair_asks *asks; /* by RayCluster */
-	const struct repair_asks **all;
+	struct repair_asks *asks, **all;
 };
 
 static struct sim_repairs *repairs_of(struct sim_world *world)
@@ -18,8 +16,7 @@ static struct sim_repairs *repairs_of(struct sim_world *world)
 		return repairs;
 	world->repairs = repairs = ARENA_NEW(world->arena, struct sim_repairs);
 	repairs->asks = arena_array(world->arena, world->ray_count, sizeof(*repairs->asks));
-	repairs->all =
-		arena_array(world->arena, world->ray_count, sizeof(const struct repair_asks *));
+	repairs->all = arena_array(world->arena, world->ray_count, sizeof(struct repair_asks *));
 	for (size_t r = 0; r < world->ray_count; r++)
 		repairs->all[r] = &repairs->asks[r];
 	return repairs;
@@ -30,19 +27,7 @@ static void observe(const struct sim_ray *ray, struct arena *arena, struct snaps
 	const struct sim_repairs *repairs = repairs_of(ray->world);
 
 	snapshot->repair_grants_known = true;
-	snapshot->repair_grants =
-		repair_grants_of(&repairs->grants, &repairs->asks[ray->number], arena);
-}
-
-static int64_t used_nodes(struct sim_world *world)
-{
-	struct map nodes = MAP_IN(&world->pass_arena);
-
-	for (size_t r = 0; r < world->ray_count; r++)
-		VEC_EACH(struct sim_worker *const, worker, &world->rays[r].workers)
-			if ((*worker)->type > 0 && (*worker)->pod.spec.node_name[0] != '\0')
-				map_set(&nodes, (*worker)->pod.spec.node_name, *worker);
-	return (int64_t)nodes.count;
+	snapshot->repair_grants = repair_grants_of(&repairs->asks[ray->number], arena);
 }
 
 static bool decided(struct sim_ray *ray, const struct plan *plan)
@@ -50,26 +35,23 @@ static bool decided(struct sim_ray *ray, const struct plan *plan)
 	struct sim_world *world = ray->world;
 	struct sim_repairs *repairs = repairs_of(world);
 
-	if (!plan->repair && repairs->asks[ray->number].count == 0)
+	if (!plan->repair && repairs->asks[ray->number].nodes.count == 0)
 		return false;
 	repair_asks_set(&repairs->asks[ray->number], plan->repair);
-	(void)repair_grants_renew(&repairs->grants, repairs->all, world->ray_count, &ray->settings,
-				  used_nodes(world), world->now_ms);
+	repair_grants_renew(repairs->all, world->ray_count,
+			    ray->settings.repair_fleet_max_unavailable, world->now_ms);
 	for (size_t r = 0; r < world->ray_count; r++)
-		if (r != ray->number && repair_grants_may_begin(&repairs->grants, repairs->all[r]))
+		if (r != ray->number && repair_grants_may_begin(repairs->all[r]))
 			pass_time_changed(&world->rays[r]);
-	return repair_grants_may_begin(&repairs->grants, &repairs->asks[ray->number]);
+	return repair_grants_may_begin(&repairs->asks[ray->number]);
 }
 
 static void done(struct sim_world *world)
 {
-	struct sim_repairs *repairs = world->repairs;
+	const struct sim_repairs *repairs = world->repairs;
 
-	if (!repairs)
-		return;
-	for (size_t r = 0; r < world->ray_count; r++)
+	for (size_t r = 0; repairs && r < world->ray_count; r++)
 		repair_asks_done(&repairs->asks[r]);
-	repair_grants_done(&repairs->grants);
 }
 
 const struct sim_repairing repair_sim = { observe, decided, done };
