@@ -36,11 +36,11 @@ MAY_BE_EMPTY = {
     ("Skipped: what was not done", "{{direction}} {{reason}}"),
     ("Back-off by group", "{{namespace}}/{{raycluster}} {{group}}: {{cause}}"),
     ("Demand that cannot be served", "{{reason}}"),
-    ("Nodes with a sign that they are sick", "{{namespace}}/{{raycluster}} {{state}}"),
-    ("Workers on Nodes with a sign", "{{namespace}}/{{raycluster}} {{state}} {{use}}"),
     ("Errors of calls to Ray", "{{kind}}"),
 }
 RAY_BOARDS = ("default", "serve")
+NODES = ("monitored-0", "monitored-1")  # with one GPU each
+SIGN = {"type": "SysLogsXIDError", "status": "True", "reason": "R", "message": "Xid 79", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 # It has no groups: a pool on the session's API server is seen by the controllers of all tests.
 POOL = {
     "apiVersion": "rayscaler.dev/v1alpha1",
@@ -66,7 +66,7 @@ def programs(request: pytest.FixtureRequest) -> Dict[str, Path]:
 
 @dataclass
 class Story:
-    """A RayCluster whose GPU group went 0 -> 2 -> 0 while Prometheus scraped the controller."""
+    """A RayCluster whose GPU group went 0 -> 2 -> 0 while Prometheus scraped the controller; one Node had a sign."""
 
     prometheus: Prometheus
     controller: Controller
@@ -97,6 +97,12 @@ def story(api_server: ApiServer, shared_head: Scenario, programs: Dict[str, Path
     pools = api_server.admin.of("gpupools")
     pools.delete(POOL["metadata"]["name"], missing_ok=True)
     pools.create(POOL)
+    nodes = api_server.admin.of("nodes")
+    for name in NODES:
+        room = {"cpu": "8", "memory": "64Gi", "pods": "20", "nvidia.com/gpu": "1"}
+        nodes.create({"metadata": {"name": name}})
+        nodes.patch_merge(name, {"status": {"capacity": room, "allocatable": room}}, "status")
+        nodes.patch_merge(name, {"spec": {"taints": []}})
     arguments = (api_server, one.namespace, work_dir / "controller", "--price-table", str(table))
     with Controller(*arguments, everywhere=True) as controller:  # with a namespace it reads no pools
         jobs = {"rayscaler": [controller.address("metrics")]}
@@ -108,6 +114,9 @@ def story(api_server: ApiServer, shared_head: Scenario, programs: Dict[str, Path
                 program.ready("actors")
                 prometheus.wait_for("sum(rayscaler_gpus_running - rayscaler_gpus_wasted) == 2", 20)
                 busy = time.time()
+                nodes.patch_merge(NODES[0], {"status": {"conditions": [SIGN]}}, "status")
+                prometheus.wait_for('sum(rayscaler_workers_on_nodes_to_repair{state="Reported", use="busy"}) == 1', 20)
+                nodes.patch_merge(NODES[0], {"status": {"conditions": []}}, "status")
                 program.end()
             one.wait_empty()
             prometheus.wait_for("sum(rayscaler_group_replicas) == 0 and sum(rayscaler_gpus_running) == 0", 20)
@@ -115,6 +124,8 @@ def story(api_server: ApiServer, shared_head: Scenario, programs: Dict[str, Path
             yield Story(prometheus, controller, one, start, busy, time.time() + 1)
             one.end_programs()
     pools.delete(POOL["metadata"]["name"])
+    for name in NODES:
+        nodes.delete(name)
     one.check_no_busy_deleted()
 
 

@@ -199,6 +199,31 @@ def test_a_gang_of_four_hosts_moves_whole(shared, controller, api_server, gpu_no
         program.end()
 
 
+@pytest.mark.test_all
+def test_of_a_placement_group_the_lost_bundle_moves(shared, controller, api_server, gpu_nodes):
+    """Ray places that bundle again, on the replacement, and leaves the three others where they are."""
+    gpu_nodes.make(5)
+    one = shared([rm.gpu_group(maxReplicas=5)], idle_seconds=300)
+    api_server.let_read_nodes(one.namespace)
+    controller(one.namespace, "--repair-after-seconds", "1", "--repair-deadline-seconds", "10", "--repair-deletes")
+    with one.program() as program:
+        program.call("group", name="gang", strategy="STRICT_SPREAD", bundles=[{"GPU": 1}] * 4)
+        old = set(one.wait_joined(4))
+        wait_until(lambda: not one.witness.fresh()["pending"], 20, "nothing to be pending")
+        sick, since = one.worker_pods()[0], one.recorder.mark()
+        name = sick["metadata"]["name"]
+        one.recorder.excuse(name)
+        gpu_nodes.change(sick["spec"]["nodeName"], taints=[TAINT])
+        wait_until(lambda: program.call("draining"), 120, "Ray to know", 0.05)
+        wait_until(lambda: len(joined(one)) == 5, 5, "the replacement, which was there before, in Ray")
+        assert len(program.call("draining")) == 1
+        wait_until(lambda: set(one.workers()) & old == old - {name} and one.replicas() == 4, 60, "the end of the sick one alone")
+        used = lambda: {n["pod"] for n in one.witness.fresh()["nodes"] if n["in_use"].get("GPU")}  # noqa: E731
+        wait_until(lambda: used() == set(one.workers()), 60, "its bundle on the replacement")
+        assert [event.value for event in one.recorder.of("workersToDelete", since)] == [[name]]
+        program.end()
+
+
 # Two minutes; an actor that moves: the tests above, Serve that scales: test_serve.py.
 @pytest.mark.test_all
 def test_serve_moves_without_a_failed_request(scenario, controller, api_server, gpu_nodes):

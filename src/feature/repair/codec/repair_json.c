@@ -11,7 +11,7 @@ const struct field repair_spec_fields[] = {
 		      .has = FIELD_HAS(SPEC, has_deadline_seconds),
 		      .check = field_check_not_negative,
 		      .description = "The time that Ray gets to move work, 600 if absent.",
-		      .schema = "format: int32\nminimum: 0\nmaximum: 604800"),
+		      .schema = "format: int32\nminimum: 1\nmaximum: 604800"),
 	FIELD_BOOLEAN(SPEC, deletes, "deletes", .has = FIELD_HAS(SPEC, has_deletes),
 		      .description = "True: after it the Pods are deleted while their work runs."),
 	FIELD_INTEGER(SPEC, max_unavailable, "maxUnavailable",

@@ -36,7 +36,8 @@ static struct repair_spec rule_of(const struct snapshot *snapshot)
 		rule = *snapshot->autoscaler->repair;
 	if (!rule.has_deadline_seconds)
 		rule.deadline_seconds = settings->repair_deadline_seconds;
-	rule.deadline_seconds = int64_min(rule.deadline_seconds, REPAIR_DEADLINE_SECONDS_MAX);
+	rule.deadline_seconds =
+		int64_max(1, int64_min(rule.deadline_seconds, REPAIR_DEADLINE_SECONDS_MAX));
 	if (!rule.has_deletes)
 		rule.deletes = settings->repair_deletes;
 	if (!rule.has_max_unavailable)
@@ -129,6 +130,17 @@ static struct name_set draining_pods(const struct facts *facts)
 	return name_set_of_strings(facts->arena, &(struct strings){ names.at, names.count });
 }
 
+/* A Pod that tolerates all taints is scheduled to a cordoned Node as well. */
+static bool is_repelled(const struct pod *pod, const struct node *node)
+{
+	const struct taint cordon = { .key = "node.kubernetes.io/unschedulable",
+				      .value = "",
+				      .effect = "NoSchedule" };
+
+	return node_match_taint(&pod->spec, node) ||
+	       (node->unschedulable && !node_match_tolerates(&pod->spec, &cordon));
+}
+
 /* Notes the worker Pods on the Nodes; returns the number of all Nodes that have some. */
 static int64_t count_pods(const struct facts *facts, const struct map *sick)
 {
@@ -150,8 +162,7 @@ static int64_t count_pods(const struct facts *facts, const struct map *sick)
 		if (!own)
 			continue;
 		own->of.workers++;
-		own->repelled &= own->node && (own->node->unschedulable ||
-					       node_match_taint(&pod->spec, own->node) != NULL);
+		own->repelled &= own->node && is_repelled(pod, own->node);
 		repair_limits_add(&own->of, snapshot->pools, pod, facts->arena);
 	}
 	return (int64_t)used.count;
@@ -198,8 +209,10 @@ static void judge(const struct facts *facts, struct sick *own)
 	if (acts && node->workers > 0)
 		node->state = state_of(facts, signal, node);
 	else if (signal->acts && node->workers > 0)
-		node->why = arena_printf(facts->arena, "%s; it still takes Pods, so cordon it",
-					 node->why);
+		node->why = arena_printf(facts->arena, "%s; it still takes %s", node->why,
+					 own->node && own->node->unschedulable ?
+						 "its Pods, which tolerate the cordon" :
+						 "Pods, so cordon it");
 }
 
 static int compare_nodes(const void *left, const void *right)

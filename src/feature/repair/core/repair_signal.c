@@ -1,7 +1,6 @@
 #include "feature/repair/core/repair_signal.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "feature/repair/model/repair.h"
 
@@ -38,9 +37,9 @@ static bool acts_by_settings(const struct settings *settings, const struct condi
 		if (strncmp(entry, condition->type, size) != 0 ||
 		    (entry[size] != '=' && entry[size] != '\0'))
 			continue;
-		if (strcasecmp(condition->status, entry[size] == '=' ? entry + size + 1 :
-						  sick               ? sick :
-								       "True") == 0)
+		if (strcmp(condition->status, entry[size] == '=' ? entry + size + 1 :
+					      sick               ? sick :
+								   "True") == 0)
 			return true;
 	}
 	return false;

@@ -217,6 +217,7 @@ static void hint_at_conditions(const struct settings *settings)
 		const char *entry = settings->repair_conditions.at[i];
 		struct nearest nearest = nearest_start(
 			arena_printf(&scratch, "%.*s", (int)strcspn(entry, "="), entry));
+		const char *status = strchr(entry, '=');
 		char hint[NEAREST_HINT_SIZE];
 
 #define X(type, sick, source) nearest_offer(&nearest, type);
@@ -226,6 +227,10 @@ static void hint_at_conditions(const struct settings *settings)
 			log_warning("a condition of --repair-conditions is not a published one",
 				    "condition", entry, "hint", nearest_hint(&nearest, hint) + 2,
 				    NULL);
+		if (status && strcmp(status, "=True") != 0 && strcmp(status, "=False") != 0 &&
+		    strcmp(status, "=Unknown") != 0)
+			log_warning("a status of --repair-conditions is not True, False or Unknown",
+				    "condition", entry, NULL);
 	}
 }
 
@@ -326,7 +331,9 @@ static void write_nodes(const void *self, const struct metrics_cluster *cluster,
 {
 	const struct repaired *repaired = repaired_of(self, cluster);
 
-	for (enum repair_state state = 0; repaired && state < REPAIR_STATE_COUNT; state++)
+	if (!repaired)
+		return;
+	for (enum repair_state state = 0; state < REPAIR_STATE_COUNT; state++)
 		metrics_text_integer(family, LABELS(repair_state_name(state)),
 				     repaired->nodes[state]);
 }
@@ -336,7 +343,9 @@ static void write_workers(const void *self, const struct metrics_cluster *cluste
 {
 	const struct repaired *repaired = repaired_of(self, cluster);
 
-	for (enum repair_state state = 0; repaired && state < REPAIR_STATE_COUNT; state++)
+	if (!repaired)
+		return;
+	for (enum repair_state state = 0; state < REPAIR_STATE_COUNT; state++)
 		for (enum repair_use use = 0; use < REPAIR_USE_COUNT; use++)
 			metrics_text_integer(family, LABELS(repair_state_name(state), uses[use]),
 					     repaired->workers[state][use]);
@@ -349,7 +358,9 @@ static void write_gpu_seconds(const void *self, const struct metrics_cluster *cl
 	const struct repaired *repaired =
 		cluster_map_get(&drainer->of.clusters, cluster->of.namespace_, cluster->of.name);
 
-	for (enum repair_use use = 0; repaired && use < REPAIR_USE_COUNT; use++)
+	if (!repaired)
+		return;
+	for (enum repair_use use = 0; use < REPAIR_USE_COUNT; use++)
 		metrics_text_integer(family, LABELS(uses[use]),
 				     repaired->gpu_ms[use] / RESOURCE_UNIT / MS_PER_SECOND);
 }

@@ -50,7 +50,9 @@ static void done(struct sim_world *world)
 {
 	const struct sim_repairs *repairs = world->repairs;
 
-	for (size_t r = 0; repairs && r < world->ray_count; r++)
+	if (!repairs)
+		return;
+	for (size_t r = 0; r < world->ray_count; r++)
 		repair_asks_done(&repairs->asks[r]);
 }
 
