@@ -170,6 +170,8 @@ struct plan_condition {
 	const char *message;
 	bool aside;  /* of a running controller, no part of the decision: not printed */
 	bool notice; /* of a cluster that works, for the log: not printed */
+	enum decision_event_reason
+		event; /* of a feature, when it begins; NONE: by its reason. Not printed */
 };
 
 /* `count` times the bundle of one entry of a received list. */

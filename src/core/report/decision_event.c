@@ -339,6 +339,13 @@ static void add_condition_event(struct maker *m, const struct plan_condition *co
 	struct decision_event *event;
 
 	CHECK((row->event != DECISION_EVENT_NONE) == reason_has(condition->reason, TRAIT_EVENT));
+	if (condition->event != DECISION_EVENT_NONE) {
+		event = add(m, condition->event, reason_word(condition->reason),
+			    condition->message);
+		event->once = true;
+		event->known = is_known(m->snapshot, condition);
+		return;
+	}
 	if (row->event == DECISION_EVENT_NONE || is_said_otherwise(m->plan, condition))
 		return;
 	event = add(m, row->event,

@@ -152,6 +152,18 @@ static void test_a_worker_with_a_deadline(void **state)
 		    "a100\n");
 }
 
+/* Also in a dry run, and of a sign that does not act. */
+static void test_a_node_with_a_sign(void **state)
+{
+	(void)state;
+	expect_case("1804_repair_condition_is_reported",
+		    "NodesToRepair [RepairReported] 0: Node node-1 with 1 worker: condition "
+		    "SysLogsXIDError: Xid 79\n");
+	expect_case("1821_repair_dry_run",
+		    "NodesToRepair [RepairReported] 0: Node node-1 with 1 worker: taint "
+		    "nvidia.com/gpu-xid-error; repairDryRun: nothing is done\n");
+}
+
 #define NO_NODE                                                                                    \
 	"Pod w-a: Unschedulable for 901 s, timeout 900 s: 0/3 nodes are available: 3 "             \
 	"Insufficient nvidia.com/gpu.\n"
@@ -472,6 +484,7 @@ int main(void)
 		cmocka_unit_test(test_no_event_without_a_change),
 		cmocka_unit_test(test_actions),
 		cmocka_unit_test(test_a_worker_with_a_deadline),
+		cmocka_unit_test(test_a_node_with_a_sign),
 		cmocka_unit_test(test_back_off),
 		cmocka_unit_test(test_demand),
 		cmocka_unit_test(test_conditions),

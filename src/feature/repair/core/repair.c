@@ -372,26 +372,20 @@ static void note_workers(const struct facts *facts, struct plan *plan)
 	}
 }
 
-static size_t count_of(const struct plan_repair *repair, enum repair_state state,
-		       const struct repair_node **ret_first)
+/* The first Node of the most urgent state with its workers, and how many there are else. */
+static const char *nodes_text(const struct facts *facts, const size_t *counts)
 {
-	size_t count = 0;
+	const size_t begun = counts[REPAIR_STATE_BEGUN], waits = counts[REPAIR_STATE_WAITS];
+	const size_t others = facts->repair->nodes.count - begun - waits;
+	const struct repair_node *first = NULL;
+	const char *text;
 
-	VEC_EACH(const struct repair_node, node, &repair->nodes)
-		if (node->state == state && count++ == 0)
-			*ret_first = node;
-	return count;
-}
-
-/* The first Node with its workers, and how many there are else. */
-static const char *nodes_text(const struct facts *facts, const struct repair_node *first,
-			      size_t begun, size_t waits)
-{
-	size_t others = facts->repair->nodes.count - begun - waits;
-	const char *text = arena_printf(facts->arena, "Node %s with %lld worker%s: %s", first->node,
-					(long long)first->workers, first->workers == 1 ? "" : "s",
-					first->why);
-
+	VEC_EACH(const struct repair_node, node, &facts->repair->nodes)
+		if (!first || node->state > first->state)
+			first = node;
+	text = arena_printf(facts->arena, "Node %s with %lld worker%s: %s%s", first->node,
+			    (long long)first->workers, first->workers == 1 ? "" : "s", first->why,
+			    first->state == REPAIR_STATE_DRY_RUN ? notes[first->state] : "");
 	if (waits > 0)
 		text = arena_printf(facts->arena, "%s; %zu %sNode%s wait%s, repair.maxUnavailable",
 				    text, waits, begun > 0 ? "more " : "", waits == 1 ? "" : "s",
@@ -402,11 +396,9 @@ static const char *nodes_text(const struct facts *facts, const struct repair_nod
 	return text;
 }
 
-/* "Group gpu-group: 2 of 3 workers ..."; "" for none. */
-static const char *failing_text(const struct choice *choice)
+/* "group gpu-group: 2 of 3 workers ..." behind the text. */
+static const char *add_failing(const struct choice *choice, const char *text)
 {
-	const char *text = "";
-
 	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
 		const char *failing = choice->health->groups[group->index].failing_node;
 
@@ -421,28 +413,27 @@ static const char *failing_text(const struct choice *choice)
 static void write(const struct choice *choice, struct plan *plan)
 {
 	const struct plan_repair *repair = choice->facts->repair;
-	const char *failing = failing_text(choice), *text = "";
-	size_t waits = 0, begun = 0;
+	size_t counts[REPAIR_STATE_COUNT] = { 0 };
+	struct plan_condition *condition;
+	const char *text = "";
 
 	plan->repair = repair;
 	if (repair) {
-		const struct repair_node *first = &repair->nodes.at[0];
-
-		waits = count_of(repair, REPAIR_STATE_WAITS, &first);
-		begun = count_of(repair, REPAIR_STATE_BEGUN, &first);
+		VEC_EACH(const struct repair_node, node, &repair->nodes)
+			counts[node->state]++;
 		note_workers(choice->facts, plan);
-		text = nodes_text(choice->facts, first, begun, waits);
-	} else if (failing[0] == '\0') {
-		return;
+		text = nodes_text(choice->facts, counts);
 	}
-	text = arena_printf(choice->arena, "%s%s%s", text, repair && failing[0] != '\0' ? "; " : "",
-			    failing);
-	plan_add_condition(choice->arena, plan, CONDITION_NODES_TO_REPAIR, true,
-			   waits > 0 ? REASON_REPAIR_WAITS :
-			   begun > 0 ? REASON_REPAIR_BEGUN :
-				       REASON_REPAIR_REPORTED,
-			   text)
-		->notice = waits == 0;
+	text = add_failing(choice, text);
+	if (text[0] == '\0')
+		return;
+	condition = plan_add_condition(choice->arena, plan, CONDITION_NODES_TO_REPAIR, true,
+				       counts[REPAIR_STATE_WAITS] > 0 ? REASON_REPAIR_WAITS :
+				       counts[REPAIR_STATE_BEGUN] > 0 ? REASON_REPAIR_BEGUN :
+									REASON_REPAIR_REPORTED,
+				       text);
+	condition->notice = counts[REPAIR_STATE_WAITS] == 0;
+	condition->event = DECISION_EVENT_NODES_TO_REPAIR;
 }
 
 static void write_gated(const struct facts *facts, struct plan *plan)

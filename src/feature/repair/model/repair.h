@@ -117,6 +117,11 @@ struct repair_spec {
 #define CONDITION_NODES_TO_REPAIR "NodesToRepair"
 #define CONDITION_REPAIR_UNREAD "RepairUnread"
 
+#define REPAIR_EVENTS(X)                                                                           \
+	X(NODES_TO_REPAIR, NORMAL, "NodesToRepair",                                                \
+	  "a Node with workers has a sign that it is sick",                                        \
+	  "see the condition NodesToRepair: its reason says whether work moves away")
+
 #define REPAIR_CONDITION_REASONS(X)                                                                \
 	X(REPAIR_BEGUN, "RepairBegun", 0, "NodesToRepair: work moves away from a Node",            \
 	  "nothing: replacements start first; the Node can be repaired when it is empty")          \
