@@ -14,10 +14,10 @@ static bool is_ours(const struct snapshot *snapshot, const struct pod *pod)
 static void add_pods(struct node_capacities *capacities, const struct snapshot *snapshot)
 {
 	for (size_t i = 0; i < snapshot->pod_count; i++)
-		node_capacities_add(capacities, snapshot->pods[i]);
+		node_capacities_count(capacities, snapshot->pods[i], 1);
 	for (size_t i = 0; i < snapshot->other_pod_count; i++)
 		if (!is_ours(snapshot, &snapshot->other_pods[i]))
-			node_capacities_add(capacities, &snapshot->other_pods[i]);
+			node_capacities_count(capacities, &snapshot->other_pods[i], 1);
 }
 
 static struct node_capacities *make_capacities(const struct facts *facts)
@@ -29,7 +29,7 @@ static struct node_capacities *make_capacities(const struct facts *facts)
 			     snapshot->device_table, facts->arena);
 	if (capacities->count > 0)
 		add_pods(capacities, snapshot);
-	node_capacities_finish(capacities);
+	node_capacities_settle(capacities);
 	capacities->partial = !snapshot->other_pods_known;
 	return capacities;
 }
@@ -96,38 +96,48 @@ static void begin_taking(struct capacity_check *capacity_check)
 				 true, capacity_check->left->devices, facts->arena);
 }
 
-static bool take(struct capacity_check *capacity_check, size_t group)
+/* The first Node that holds another Pod of the group, which takes its room; SIZE_MAX: none. */
+static size_t take(struct capacity_check *capacity_check, size_t group)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* for messages that are discarded */
 	const struct node_demand *demand = &capacity_check->demands[group];
-	struct arena *arena = capacity_check->facts->arena;
-	int64_t *next = &capacity_check->next[group];
+	size_t *next = &capacity_check->next[group];
 
-	for (; *next < (int64_t)capacity_check->left->count;
-	     node_uses_add(&capacity_check->uses, arena, next, 1)) {
+	for (; *next < capacity_check->left->count; (*next)++) {
 		struct node_capacity *capacity = &capacity_check->left->at[*next];
 		struct node_fit fit;
 
 		node_fit_check(demand, capacity, &scratch, &fit);
 		if (fit.level == NODE_FIT_NOW) {
-			node_capacity_take(capacity, &demand->request, arena,
-					   &capacity_check->uses);
-			return true;
+			node_capacity_change(capacity, &demand->request, 1,
+					     capacity_check->facts->arena);
+			return *next;
 		}
 		arena_reset(&scratch);
 	}
-	return false;
+	return SIZE_MAX;
 }
 
 bool capacity_check_take(struct capacity_check *capacity_check, const size_t *groups, size_t count)
 {
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	size_t group_count = capacity_check->facts->group_count, taken = 0;
+	size_t *nodes = arena_array(&scratch, count, sizeof(*nodes)), *next;
+
 	if (!capacity_check->left)
 		begin_taking(capacity_check);
-	capacity_check->uses.list.count = 0;
-	for (size_t i = 0; i < count; i++)
-		if (capacity_check->left->partial || !take(capacity_check, groups[i])) {
-			node_uses_undo(&capacity_check->uses);
-			return false;
-		}
-	return true;
+	next = ARENA_COPY(&scratch, capacity_check->next, group_count);
+	if (capacity_check->left->partial)
+		return false;
+	while (taken < count && (nodes[taken] = take(capacity_check, groups[taken])) != SIZE_MAX)
+		taken++;
+	if (taken == count)
+		return true;
+	while (taken-- > 0)
+		node_capacity_change(&capacity_check->left->at[nodes[taken]],
+				     &capacity_check->demands[groups[taken]].request, -1,
+				     capacity_check->facts->arena);
+	for (size_t g = 0; g < group_count; g++)
+		capacity_check->next[g] = next[g];
+	return false;
 }

@@ -23,8 +23,7 @@ struct capacity_check {
 	struct capacity_check_group *groups; /* the first question about a group decides its answer */
 	struct node_capacities *left; /* less what capacity_check_take() took; NULL: nothing */
 	struct node_demand *demands;  /* then: of a launch of each group */
-	int64_t *next;                /* by group: Nodes before this one hold no more of it */
-	struct node_uses uses;        /* of the last call */
+	size_t *next;                 /* by group: Nodes before this one hold no more of it */
 };
 
 struct capacity_check *capacity_check_new(const struct facts *facts);

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/sort.h"
 #include "core/nodes/gpu_part.h"
+#include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
 
 /* The other resources that limit how many measuring Pods fit beside the devices. */
@@ -51,7 +52,7 @@ static void make_node(const struct maker *m, const struct node_capacity *capacit
 		      struct inventory_node *ret)
 {
 	*ret = (struct inventory_node){ .capacity = capacity,
-					.ready = node_capacity_ready(capacity),
+					.ready = node_match_is_ready(capacity->node),
 					.shared = is_shared(capacity->node) };
 	ret->at = arena_array(m->arena, capacity->count, sizeof(*ret->at));
 	for (size_t i = 0; i < capacity->count; i++)
@@ -403,13 +404,14 @@ void inventory_make(struct inventory *ret, const struct node *nodes, size_t node
 		find_parts(&m, &pods[i]);
 	make_nodes(&m);
 	for (size_t i = 0; i < pod_count; i++) {
-		const struct node_capacity *capacity = node_capacities_add(m.capacities, &pods[i]);
+		const struct node_capacity *capacity =
+			node_capacities_count(m.capacities, &pods[i], 1);
 		struct inventory_node *node = capacity ? find_node(ret, capacity) : NULL;
 
 		if (node)
 			add_users(&m, node, &pods[i]);
 	}
-	node_capacities_finish(m.capacities);
+	node_capacities_settle(m.capacities);
 	make_totals(&m, pods, pod_count);
 	m.smallest_requests = arena_array(arena, ret->total_count, sizeof(*m.smallest_requests));
 	for (size_t i = 0; i < pod_count; i++)

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/memory.h"
 #include "base/sort.h"
+#include "core/model/claimed.h"
 #include "core/nodes/gpu_part.h"
 #include "core/nodes/pod_request.h"
 
@@ -35,8 +37,7 @@ static int64_t amount_of(const struct quantities *quantities, const char *name)
 
 /* Makes equal devices: a Node has only their number and the sum (aliyun.com/gpu-count and
  * gpu-mem). */
-static void make_devices(const struct node_capacities *capacities, const struct node *node,
-			 struct node_amount *amount)
+static void make_devices(const struct node *node, struct node_amount *amount, struct arena *arena)
 {
 	if (!amount->row || amount->row->share != DEVICE_MEMORY ||
 	    amount->row->count_resource[0] == '\0')
@@ -44,20 +45,21 @@ static void make_devices(const struct node_capacities *capacities, const struct 
 	int64_t count = amount_of(&node->capacity, amount->row->count_resource) / RESOURCE_UNIT;
 	if (count < 1 || count > NODE_DEVICES_MAX)
 		return;
-	amount->devices = arena_array(capacities->arena, (size_t)count, sizeof(*amount->devices));
+	amount->devices = arena_array(arena, (size_t)count, sizeof(*amount->devices));
 	amount->device_count = (size_t)count;
 	for (size_t i = 0; i < amount->device_count; i++)
 		amount->devices[i].total =
 			amount->allocatable / RESOURCE_UNIT / count * RESOURCE_UNIT;
 }
 
-static void make_room(const struct node_capacities *capacities, const struct node *node,
-		      struct node_capacity *capacity)
+void node_capacity_init(struct node_capacity *capacity, const struct node *node,
+			const struct device_table *devices, struct arena *arena)
 {
 	size_t most = node->capacity.count + node->allocatable.count;
 	int64_t parts[GPU_PART_AMOUNTS];
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct node_amount *amounts =
-		arena_array(capacities->arena, most + GPU_PART_AMOUNTS, sizeof(*amounts));
+		arena_array(&scratch, most + GPU_PART_AMOUNTS, sizeof(*amounts));
 	size_t count = 0;
 
 	for (size_t i = 0; i < node->allocatable.count; i++)
@@ -88,41 +90,96 @@ static void make_room(const struct node_capacities *capacities, const struct nod
 		else
 			amounts[count++] = amounts[i];
 	}
-	for (size_t i = 0; i < count; i++) {
-		amounts[i].row = device_find(capacities->devices, amounts[i].resource);
-		make_devices(capacities, node, &amounts[i]);
+	*capacity = (struct node_capacity){ node, ARENA_COPY(arena, amounts, count), count };
+	VEC_EACH(struct node_amount, amount, capacity) {
+		amount->row = device_find(devices, amount->resource);
+		make_devices(node, amount, arena);
 	}
-	*capacity = (struct node_capacity){ node, amounts, count };
-	CHECK(count > 0 && count <= most);
+	CHECK(count <= most);
+}
+
+/* guess: the column of the same place of another Node; most Nodes have the same resources. */
+static size_t column_of(struct node_capacities *capacities, const char *resource, size_t guess)
+{
+	size_t c = 0;
+
+	if (guess < capacities->columns.count &&
+	    strcmp(capacities->columns.at[guess], resource) == 0)
+		return guess;
+	while (c < capacities->columns.count && strcmp(capacities->columns.at[c], resource) != 0)
+		c++;
+	if (c == capacities->columns.count)
+		VEC_PUSH(capacities->arena, &capacities->columns, resource);
+	return c;
+}
+
+static void number_columns(struct node_capacities *capacities)
+{
+	for (size_t n = 0; n < capacities->count; n++) {
+		const struct node_capacity *own = &capacities->at[n];
+
+		for (size_t i = 0; i < own->count; i++)
+			own->at[i].column =
+				column_of(capacities, own->at[i].resource,
+					  n > 0 && i < own[-1].count ? own[-1].at[i].column : i);
+	}
 }
 
 void node_capacities_init(struct node_capacities *capacities, const struct node *nodes,
 			  size_t count, const struct device_table *devices, struct arena *arena)
 {
-	*capacities = (struct node_capacities){ .devices = devices, .arena = arena };
+	*capacities = (struct node_capacities){ .devices = devices,
+						.arena = arena,
+						.by_name = MAP_IN(arena) };
 	capacities->at = arena_array(arena, count, sizeof(*capacities->at));
 	for (size_t i = 0; i < count; i++)
 		if (nodes[i].allocatable.count > 0)
-			make_room(capacities, &nodes[i], &capacities->at[capacities->count++]);
+			node_capacity_init(&capacities->at[capacities->count++], &nodes[i], devices,
+					   arena);
 	sort_stable(capacities->at, capacities->count, sizeof(*capacities->at), compare_capacities);
 	CHECK(capacities->count <= count);
+	for (size_t i = 0; i < capacities->count; i++)
+		map_set(&capacities->by_name, capacities->at[i].node->name, &capacities->at[i]);
+	number_columns(capacities);
 }
 
-static struct node_capacity *find_capacity(const struct node_capacities *capacities,
+struct node_capacity *node_capacities_find(const struct node_capacities *capacities,
 					   const char *name)
 {
-	struct node wanted = { .name = name };
-	struct node_capacity key = { .node = &wanted };
-
-	return SORT_FIND(&key, capacities->at, capacities->count, compare_capacities);
+	return map_get(&capacities->by_name, name);
 }
 
-static void add_to_devices(const struct node_capacities *capacities, struct node_amount *amount,
-			   const struct pod *pod, int64_t wanted)
+/* ---- a Pod comes or leaves ---- */
+
+static int64_t changed(__int128 *sum, __int128 by)
+{
+	*sum += by;
+	return *sum < 0 ? 0 : *sum > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : (int64_t)*sum;
+}
+
+/* A Pod whose device is unknown. */
+static void change_waiting(struct node_amount *amount, int64_t wanted, int sign,
+			   struct arena *arena)
+{
+	size_t i = 0;
+
+	if (sign > 0) {
+		VEC_PUSH(arena, &amount->waiting, wanted);
+		return;
+	}
+	while (i < amount->waiting.count && amount->waiting.at[i] != wanted)
+		i++;
+	if (i < amount->waiting.count)
+		amount->waiting.at[i] = amount->waiting.at[--amount->waiting.count];
+}
+
+/* pod NULL: it has no annotations. */
+static void change_devices(struct node_amount *amount, const struct pod *pod, int64_t wanted,
+			   int sign, struct arena *arena)
 {
 	int64_t left = wanted;
 
-	for (size_t i = 0; i < pod->device_use_count && left > 0; i++) {
+	for (size_t i = 0; pod && i < pod->device_use_count && left > 0; i++) {
 		const struct device_use *use = &pod->device_uses[i];
 		int64_t part = use->amount == 0 || use->amount > left ? left : use->amount;
 		struct node_device *device;
@@ -130,18 +187,46 @@ static void add_to_devices(const struct node_capacities *capacities, struct node
 		if (use->device < 0 || (size_t)use->device >= amount->device_count)
 			continue;
 		device = &amount->devices[use->device];
-		device->used = resource_sum(device->used, part);
+		device->used = changed(&device->sum, (__int128)sign * part);
 		left -= part;
 	}
-	if (left == 0)
-		return;
-	CHECK(left > 0 && left <= wanted);
-	amount->unplaced = resource_sum(amount->unplaced, left);
-	VEC_PUSH(capacities->arena, &amount->waiting, left);
+	CHECK(left >= 0 && left <= wanted);
+	if (left > 0)
+		change_waiting(amount, left, sign, arena);
 }
 
-static void add_parts(struct node_capacity *capacity, const struct pod *pod,
-		      const struct resources *request)
+/* Both are sorted by name: *at begins at 0. */
+static struct node_amount *next_amount(struct node_capacity *capacity, const char *resource,
+				       size_t *at)
+{
+	for (; *at < capacity->count; (*at)++) {
+		int order = strcmp(capacity->at[*at].resource, resource);
+
+		if (order >= 0)
+			return order == 0 ? &capacity->at[*at] : NULL;
+	}
+	return NULL;
+}
+
+static void change_amounts(struct node_capacity *capacity, const struct resources *request,
+			   const struct pod *pod, int sign, struct arena *arena)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < request->count; i++) {
+		struct node_amount *amount = next_amount(capacity, request->at[i].name, &at);
+		int64_t wanted = request->at[i].amount;
+
+		if (!amount || wanted == 0)
+			continue;
+		amount->used = changed(&amount->sum, (__int128)sign * wanted);
+		if (amount->device_count > 0)
+			change_devices(amount, pod, wanted, sign, arena);
+	}
+}
+
+static void change_parts(struct node_capacity *capacity, const struct pod *pod,
+			 const struct resources *request, int sign)
 {
 	int64_t used[GPU_PART_AMOUNTS];
 
@@ -151,30 +236,29 @@ static void add_parts(struct node_capacity *capacity, const struct pod *pod,
 			used[i] > 0 ? node_capacity_amount(capacity, gpu_part_names[i]) : NULL;
 
 		if (amount)
-			amount->used = resource_sum(amount->used, used[i]);
+			amount->used = changed(&amount->sum, (__int128)sign * used[i]);
 	}
 }
 
-struct node_capacity *node_capacities_add(struct node_capacities *capacities, const struct pod *pod)
+struct node_capacity *node_capacities_count(struct node_capacities *capacities,
+					    const struct pod *pod, int sign)
 {
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct node_capacity *capacity;
+	struct resources request;
+
 	if (!pod_request_holds(pod))
 		return NULL;
-	struct node_capacity *capacity = find_capacity(capacities, pod->spec.node_name);
+	capacity = node_capacities_find(capacities, pod->spec.node_name);
 	if (!capacity)
 		return NULL;
-	struct resources request = pod_request_with_parts(&pod->spec, capacities->arena);
-	for (size_t i = 0; i < request.count; i++) {
-		struct node_amount *amount = node_capacity_amount(capacity, request.at[i].name);
-
-		if (!amount || request.at[i].amount == 0)
-			continue;
-		amount->used = resource_sum(amount->used, request.at[i].amount);
-		if (amount->device_count > 0)
-			add_to_devices(capacities, amount, pod, request.at[i].amount);
-	}
-	add_parts(capacity, pod, &request);
+	request = pod_request_with_parts(&pod->spec, &scratch);
+	change_amounts(capacity, &request, pod, sign, capacities->arena);
+	change_parts(capacity, pod, &request, sign);
 	return capacity;
 }
+
+/* ---- the forecast ---- */
 
 int64_t node_device_free(const struct node_device *device)
 {
@@ -215,40 +299,9 @@ static void place(struct node_amount *amount, int64_t wanted)
 	device->forecast = resource_sum(device->forecast, wanted);
 }
 
-void node_uses_add(struct node_uses *uses, struct arena *arena, int64_t *at, int64_t value)
-{
-	VEC_PUSH(arena, &uses->list, ((struct node_use){ at, *at }));
-	*at = resource_sum(*at, value);
-}
-
-void node_uses_undo(struct node_uses *uses)
-{
-	for (size_t i = uses->list.count; i > 0; i--)
-		*uses->list.at[i - 1].at = uses->list.at[i - 1].before;
-	uses->list.count = 0;
-}
-
-void node_capacity_take(struct node_capacity *capacity, const struct resources *request,
-			struct arena *arena, struct node_uses *ret_uses)
-{
-	for (size_t i = 0; i < request->count; i++) {
-		struct node_amount *amount = node_capacity_amount(capacity, request->at[i].name);
-		int64_t wanted = request->at[i].amount;
-
-		if (!amount || wanted == 0)
-			continue;
-		node_uses_add(ret_uses, arena, &amount->used, wanted);
-		if (amount->device_count > 0)
-			node_uses_add(ret_uses, arena, &device_for(amount, wanted)->forecast,
-				      wanted);
-	}
-}
-
 static void check_amount(const struct node_amount *amount)
 {
-	CHECK(amount->used >= 0 && amount->used <= RESOURCE_AMOUNT_MAX);
 	CHECK(amount->unplaced >= 0 && amount->unplaced <= amount->used);
-	CHECK(amount->waiting.count == 0);
 	CHECK(amount->device_count <= NODE_DEVICES_MAX);
 	CHECK(node_amount_largest(amount) <= node_amount_free(amount));
 	ARRAY_EACH(const struct node_device, device, amount->devices, amount->device_count) {
@@ -257,19 +310,60 @@ static void check_amount(const struct node_amount *amount)
 	}
 }
 
-void node_capacities_finish(struct node_capacities *capacities)
+static void settle(struct node_capacity *capacity)
 {
-	for (size_t r = 0; r < capacities->count; r++) {
-		VEC_EACH(struct node_amount, amount, &capacities->at[r]) {
-			/* The largest first, so that the order of the Pods does not matter. */
-			sort_stable(amount->waiting.at, amount->waiting.count, sizeof(int64_t),
-				    compare_descending);
-			for (size_t w = 0; w < amount->waiting.count; w++)
-				place(amount, amount->waiting.at[w]);
-			amount->waiting.count = 0;
-			check_amount(amount);
+	VEC_EACH(struct node_amount, amount, capacity) {
+		ARRAY_EACH(struct node_device, device, amount->devices, amount->device_count)
+			device->forecast = 0;
+		amount->unplaced = 0;
+		/* The largest first, so that the order of the Pods does not matter. */
+		sort_stable(amount->waiting.at, amount->waiting.count, sizeof(int64_t),
+			    compare_descending);
+		for (size_t w = 0; w < amount->waiting.count; w++) {
+			place(amount, amount->waiting.at[w]);
+			amount->unplaced = resource_sum(amount->unplaced, amount->waiting.at[w]);
 		}
+		check_amount(amount);
 	}
+}
+
+void node_capacities_settle(struct node_capacities *capacities)
+{
+	for (size_t i = 0; i < capacities->count; i++)
+		settle(&capacities->at[i]);
+}
+
+void node_capacity_change(struct node_capacity *capacity, const struct resources *request, int sign,
+			  struct arena *arena)
+{
+	change_amounts(capacity, request, NULL, sign, arena);
+	settle(capacity);
+}
+
+/* ---- free ---- */
+
+bool node_amount_is_optional(const char *resource, const struct device_row *row)
+{
+	return strcmp(resource, POD_REQUEST_PODS) == 0 || (row && row->share == DEVICE_QUALIFIER) ||
+	       strncmp(resource, DEVICE_CLASS_RESOURCE_PREFIX,
+		       strlen(DEVICE_CLASS_RESOURCE_PREFIX)) == 0;
+}
+
+bool node_amount_limits(const struct node_amount *amount)
+{
+	return amount->allocatable > 0 || !amount->row || amount->row->share != DEVICE_QUALIFIER;
+}
+
+bool node_capacity_fits(const struct node_capacity *capacity, const struct resource *wanted,
+			const struct device_row *row)
+{
+	const struct node_amount *amount = node_capacity_amount(capacity, wanted->name);
+
+	if (wanted->amount == 0)
+		return true;
+	return amount && node_amount_limits(amount) ?
+		       wanted->amount <= node_amount_largest(amount) :
+		       node_amount_is_optional(wanted->name, row);
 }
 
 int64_t node_amount_free(const struct node_amount *amount)
@@ -292,12 +386,4 @@ int64_t node_amount_largest(const struct node_amount *amount)
 int64_t node_amount_largest_empty(const struct node_amount *amount)
 {
 	return amount->device_count > 0 ? amount->devices[0].total : amount->allocatable;
-}
-
-bool node_capacity_ready(const struct node_capacity *capacity)
-{
-	const struct condition *ready = condition_find(capacity->node->conditions,
-						       capacity->node->condition_count, "Ready");
-
-	return !ready || strcmp(ready->status, "True") == 0;
 }

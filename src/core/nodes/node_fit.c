@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "core/model/claimed.h"
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
 
@@ -170,13 +169,6 @@ static void judge_short(const struct resource *wanted, const struct node_amount 
 				   needed));
 }
 
-/* The scheduler allocates it by the DeviceClass. */
-static bool is_of_class(const char *name)
-{
-	return strncmp(name, DEVICE_CLASS_RESOURCE_PREFIX, strlen(DEVICE_CLASS_RESOURCE_PREFIX)) ==
-	       0;
-}
-
 static void judge_amounts(const struct node_demand *demand, const struct node_capacity *capacity,
 			  struct judgement *judgement)
 {
@@ -184,12 +176,8 @@ static void judge_amounts(const struct node_demand *demand, const struct node_ca
 		const struct resource *wanted = &demand->request.at[i];
 		const struct node_amount *amount = node_capacity_amount(capacity, wanted->name);
 		const struct device_row *row = demand->rows[i];
-		bool pods = strcmp(wanted->name, POD_REQUEST_PODS) == 0;
 
-		if (wanted->amount == 0 || (pods && !amount) ||
-		    (!amount && is_of_class(wanted->name)) ||
-		    (row && row->share == DEVICE_QUALIFIER &&
-		     (!amount || amount->allocatable == 0)))
+		if (node_capacity_fits(capacity, wanted, row))
 			continue;
 		if (row && (!amount || amount->allocatable == 0))
 			judge_absent(demand, capacity, wanted, amount, judgement);
@@ -197,7 +185,7 @@ static void judge_amounts(const struct node_demand *demand, const struct node_ca
 			judge(judgement, NODE_FIT_NEVER, COST_NO_DEVICE,
 			      arena_printf(judgement->arena, "it has no %s",
 					   name_text(judgement->arena, wanted->name)));
-		else if (wanted->amount > node_amount_largest(amount))
+		else
 			judge_short(wanted, amount, judgement);
 	}
 }
@@ -237,14 +225,21 @@ static void judge_node(const struct node_demand *demand, const struct node *node
 				   name_text(arena, taint->value), taint->effect));
 }
 
+bool node_fit_accepts(const struct node_demand *demand, const struct node *node)
+{
+	return !node->unschedulable && node_match_is_ready(node) &&
+	       node_match_selects(demand->spec, node) && !node_fit_taint(demand, node);
+}
+
 void node_fit_check(const struct node_demand *demand, const struct node_capacity *capacity,
 		    struct arena *arena, struct node_fit *ret_fit)
 {
 	struct judgement judgement = { .arena = arena, .level = NODE_FIT_NOW, .why = "" };
+	bool ready = node_match_is_ready(capacity->node);
 
 	judge_node(demand, capacity->node, &judgement);
-	judgement.passing = judgement.level == NODE_FIT_LATER || !node_capacity_ready(capacity);
-	if (!node_capacity_ready(capacity) && judgement.cost == 0)
+	judgement.passing = judgement.level == NODE_FIT_LATER || !ready;
+	if (!ready && judgement.cost == 0)
 		judge(&judgement, NODE_FIT_LATER, COST_PASSING, "it is not Ready");
 	judge_amounts(demand, capacity, &judgement);
 	*ret_fit = (struct node_fit){ judgement.level, capacity, judgement.why, judgement.cost };

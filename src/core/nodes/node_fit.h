@@ -50,6 +50,8 @@ const char *node_fit_labels_why(const struct pod_spec *spec, const struct node *
 /* The first taint (NoSchedule, NoExecute) that is not tolerated; NULL: none. */
 const struct taint *node_fit_taint(const struct node_demand *demand, const struct node *node);
 
+/* The Node takes the Pod when it has room: labels, taints, readiness. */
+bool node_fit_accepts(const struct node_demand *demand, const struct node *node);
 void node_fit_check(const struct node_demand *demand, const struct node_capacity *capacity,
 		    struct arena *arena, struct node_fit *ret_fit);
 /* The best Node: the highest level; of equal ones the smallest cost, then by name. */

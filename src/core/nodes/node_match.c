@@ -146,3 +146,11 @@ void node_match_write(struct node_match_text *text, const struct pod_spec *spec)
 		node_match_add(text, one->effect);
 	}
 }
+
+bool node_match_is_ready(const struct node *node)
+{
+	const struct condition *ready =
+		condition_find(node->conditions, node->condition_count, "Ready");
+
+	return !ready || strcmp(ready->status, "True") == 0;
+}

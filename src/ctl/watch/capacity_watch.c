@@ -107,8 +107,8 @@ static void count_capacities(struct capacity_watch *capacity_watch)
 			     capacity_watch->control->options->device_table,
 			     &capacity_watch->arena);
 	for (size_t i = 0; i < list->pod_count; i++)
-		node_capacities_add(&capacity_watch->capacities, &list->pods[i]);
-	node_capacities_finish(&capacity_watch->capacities);
+		node_capacities_count(&capacity_watch->capacities, &list->pods[i], 1);
+	node_capacities_settle(&capacity_watch->capacities);
 }
 
 static void complete(struct capacity_watch *capacity_watch)

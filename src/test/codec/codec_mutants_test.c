@@ -171,8 +171,8 @@ static void check_nodes(const char *what, const struct snapshot *snapshot, size_
 	node_capacities_init(&rooms, snapshot->nodes, snapshot->node_count, device_table_builtin(),
 			     arena);
 	for (size_t i = 0; i < count; i++)
-		(void)node_capacities_add(&rooms, &pods[i]);
-	node_capacities_finish(&rooms);
+		(void)node_capacities_count(&rooms, &pods[i], 1);
+	node_capacities_settle(&rooms);
 	count = node_sample(&rooms, &snapshot->cluster, snapshot->pods, snapshot->pod_count, arena,
 			    &sample);
 	if (count > snapshot->node_count)

@@ -291,12 +291,61 @@ static void test_digest_takes_the_same_room(void **state)
 		node_capacities_init(&digested, s.nodes, s.node_count, device_table_builtin(),
 				     &s.arena);
 		for (size_t i = 0; i < count; i++)
-			node_capacities_add(&digested, &pods[i]);
-		node_capacities_finish(&digested);
+			node_capacities_count(&digested, &pods[i], 1);
+		node_capacities_settle(&digested);
 		assert_same_capacities(&whole, &digested);
 		pod_digest_done(&digest);
 		arena_done(&s.arena);
 	}
+}
+
+/* Counted Pod by Pod, and less those that end, the amounts are those of the Pods that stay. */
+static void test_pods_leave_what_was_there(void **state)
+{
+	uint64_t seed = 17;
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		struct node_scene s;
+		struct node_capacities changed, rest;
+		size_t all;
+
+		random_scene(&s, &seed);
+		scene_capacities(&s, &changed);
+		all = s.pod_count;
+		s.pod_count /= 2;
+		for (size_t i = s.pod_count; i < all; i++)
+			node_capacities_count(&changed, &s.pods[i], -1);
+		node_capacities_settle(&changed);
+		scene_capacities(&s, &rest);
+		assert_same_capacities(&rest, &changed);
+		arena_done(&s.arena);
+	}
+}
+
+/* A sum above the largest amount is bounded, and exact once the Pod that was too large has ended. */
+static void test_sums_are_exact_above_the_largest_amount(void **state)
+{
+	struct node_scene s = { .arena = ARENA_INIT };
+	struct node_capacities capacities;
+	struct node_amount *gpus;
+
+	(void)state;
+	scene_node(&s, "n", "cpu=8 nvidia.com/gpu=4", "");
+	scene_pod(&s, "a", "n", "nvidia.com/gpu=1");
+	scene_capacities(&s, &capacities);
+	gpus = node_capacity_amount(&capacities.at[0], "nvidia.com/gpu");
+	for (int sign = 1; sign >= -1; sign -= 2) {
+		for (int i = 0; i < 2; i++)
+			node_capacity_change(
+				&capacities.at[0],
+				&(struct resources){
+					&(struct resource){ "nvidia.com/gpu", RESOURCE_AMOUNT_MAX },
+					1 },
+				sign, &s.arena);
+		assert_int_equal(gpus->used, sign > 0 ? RESOURCE_AMOUNT_MAX : RESOURCE_UNIT);
+	}
+	arena_done(&s.arena);
 }
 
 static void test_digest_has_a_ceiling(void **state)
@@ -419,6 +468,8 @@ int main(void)
 		cmocka_unit_test(test_node_without_the_resource),
 		cmocka_unit_test(test_other_resources),
 		cmocka_unit_test(test_digest_takes_the_same_room),
+		cmocka_unit_test(test_pods_leave_what_was_there),
+		cmocka_unit_test(test_sums_are_exact_above_the_largest_amount),
 		cmocka_unit_test(test_digest_has_a_ceiling),
 		cmocka_unit_test(test_sample_has_the_best_node),
 		cmocka_unit_test(test_sample_of_a_gang_has_the_free_nodes),

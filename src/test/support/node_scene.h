@@ -101,8 +101,8 @@ __attribute__((unused)) static void scene_capacities(struct node_scene *s,
 {
 	node_capacities_init(ret_rooms, s->nodes, s->node_count, device_table_builtin(), &s->arena);
 	for (size_t i = 0; i < s->pod_count; i++)
-		node_capacities_add(ret_rooms, &s->pods[i]);
-	node_capacities_finish(ret_rooms);
+		node_capacities_count(ret_rooms, &s->pods[i], 1);
+	node_capacities_settle(ret_rooms);
 }
 
 #endif

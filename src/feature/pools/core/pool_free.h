@@ -5,22 +5,21 @@
 #define FEATURE_POOLS_CORE_POOL_FREE_H
 
 #include "base/map.h"
+#include "core/nodes/node_capacity.h"
 #include "feature/pools/core/pool_match.h"
 
 struct pool_free_node {
-	const struct node *node; /* of the list, which an allocation reads */
-	int64_t gpus;            /* in 1/10000, of the empty Node */
-	__int128 *left;          /* by column; any sum of amounts fits */
-	bool *in;                /* by pool: its groups may have Pods here */
+	int64_t gpus; /* in 1/10000, of the empty Node */
+	bool *in;     /* by pool: its groups may have Pods here */
 };
 
 struct pool_free {
 	struct arena arena;
-	VEC(const char *) columns;        /* the resources of all Nodes */
-	VEC(struct pool_free_node) nodes; /* by name, of any pool */
-	struct map by_name;               /* index in nodes + 1 */
-	int64_t *gpus;                    /* by pool */
-	size_t pool_count;                /* 0: it is not made */
+	struct node_capacities
+		capacities; /* of the Nodes of any pool; the forecast of devices is not made */
+	struct pool_free_node *nodes; /* beside them */
+	int64_t *gpus;                /* by pool */
+	size_t pool_count;            /* 0: it is not made */
 	struct map
 		claimers; /* Pods of RayClusters with claims, by "namespace/name": not counted, because
 			      * the devices that they have depend on other objects */
@@ -35,17 +34,12 @@ struct pool_free_input {
 	const struct device_table *devices;
 };
 
-/* Replaces the content: no Pod is counted. */
+/* Replaces the content: no Pod is counted. Keeps pointers to the Nodes. */
 void pool_free_make(struct pool_free *free, const struct pool_free_input *input);
 void pool_free_done(struct pool_free *free); /* of a zeroed one as well */
 /* A Pod exists, sign 1, or exists no longer, -1, with the same content. NULL: no effect. */
 void pool_free_count(struct pool_free *free, const struct pod *pod, int sign);
 /* The index of the Pod's Node; SIZE_MAX: it uses none of these. */
 size_t pool_free_node_of(const struct pool_free *free, const struct pod *pod);
-/* The amounts of the request, by column. */
-const int64_t *pool_free_amounts(const struct pool_free *free, const struct resources *request,
-				 struct arena *arena);
-/* A Node that was listed has the resource. */
-bool pool_free_has(const struct pool_free *free, const char *resource);
 
 #endif

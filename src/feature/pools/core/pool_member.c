@@ -250,7 +250,7 @@ static size_t pool_of_node(const struct making *m, const struct pod *pod)
 
 	if (node == SIZE_MAX)
 		return POOL_NONE;
-	while (pool < m->input->pool_count && !free->nodes.at[node].in[pool])
+	while (pool < m->input->pool_count && !free->nodes[node].in[pool])
 		pool++;
 	return pool < m->input->pool_count ? pool : POOL_NONE;
 }

@@ -46,7 +46,7 @@ struct places {
 	const struct pool_places_input *input;
 	struct arena *arena;
 	struct place_node *nodes; /* by name */
-	size_t node_count, leaves;
+	size_t node_count, leaves, columns;
 	size_t *own;               /* by Node of the free amounts: index here, or NO_NODE */
 	struct map shapes;         /* to struct place_spec */
 	struct map claims;         /* "namespace/name" to the first Pod, which counts its devices */
@@ -78,7 +78,7 @@ static void apply(struct places *places, const struct step *step, int sign)
 		return;
 	}
 	node = &places->nodes[step->node];
-	for (size_t i = 0; i < places->input->free->columns.count; i++)
+	for (size_t i = 0; i < places->columns; i++)
 		node->left[step->when][i] =
 			bounded(node->left[step->when][i] - sign * step->amounts[i]);
 	if (step->when == NOW)
@@ -115,7 +115,7 @@ static bool has_room(const struct places *places, const struct place_spec *spec,
 {
 	const int64_t *left = places->nodes[node].left[when];
 
-	for (size_t i = 0; i < places->input->free->columns.count; i++)
+	for (size_t i = 0; i < places->columns; i++)
 		if (left[i] < spec->amounts[i] && spec->amounts[i] > 0)
 			return false;
 	return true;
@@ -147,15 +147,9 @@ static void start_spec(const struct places *places, struct place_spec *spec)
 	for (enum when when = NOW; when < WHENS; when++)
 		spec->best[when] =
 			arena_array(places->arena, 2 * places->leaves, sizeof(*spec->best[when]));
-	for (size_t i = 0; i < places->node_count; i++) {
-		const struct node *node = places->nodes[i].node;
-		const struct node_capacity capacity = { .node = node };
-
-		spec->matches[i] = spec->named && !node->unschedulable &&
-				   node_capacity_ready(&capacity) &&
-				   node_match_selects(spec->demand.spec, node) &&
-				   !node_fit_taint(&spec->demand, node);
-	}
+	for (size_t i = 0; i < places->node_count; i++)
+		spec->matches[i] = spec->named &&
+				   node_fit_accepts(&spec->demand, places->nodes[i].node);
 }
 
 static void update(const struct places *places, struct place_spec *spec)
@@ -182,6 +176,27 @@ static void update(const struct places *places, struct place_spec *spec)
 
 /* ---- requests ---- */
 
+static bool is_column(const struct places *places, const char *resource)
+{
+	const struct node_capacities *capacities = &places->input->free->capacities;
+
+	for (size_t c = 0; c < places->columns; c++)
+		if (strcmp(capacities->columns.at[c], resource) == 0)
+			return true;
+	return false;
+}
+
+/* By column. */
+static const int64_t *amounts_of(const struct places *places, const struct resources *request)
+{
+	const struct node_capacities *capacities = &places->input->free->capacities;
+	int64_t *amounts = arena_array(places->arena, places->columns, sizeof(*amounts));
+
+	for (size_t c = 0; c < places->columns; c++)
+		amounts[c] = resources_amount(request, capacities->columns.at[c], 0);
+	return amounts;
+}
+
 static void add_amounts(const struct places *places, struct resources *request,
 			const struct quantities *more)
 {
@@ -190,7 +205,7 @@ static void add_amounts(const struct places *places, struct resources *request,
 		int64_t sum = resource_sum(resources_amount(request, name, 0), more->at[i].amount);
 
 		/* Other devices are counted by the GPUs of the Node alone. */
-		if (pool_free_has(places->input->free, name))
+		if (is_column(places, name))
 			*request = resources_with(places->arena, request, name, sum);
 	}
 }
@@ -236,8 +251,8 @@ static bool is_named(const struct places *places, const struct resources *reques
 	for (size_t i = 0; i < request->count; i++) {
 		const char *name = request->at[i].name;
 
-		if (request->at[i].amount > 0 && strcmp(name, POD_REQUEST_PODS) != 0 &&
-		    !pool_free_has(places->input->free, name) &&
+		if (request->at[i].amount > 0 && !is_column(places, name) &&
+		    !node_amount_is_optional(name, device_find(places->input->devices, name)) &&
 		    !(index && claimed_class_find(index, name)))
 			return false;
 	}
@@ -249,7 +264,7 @@ static const int64_t *pod_amounts(struct places *places, const struct pod *pod)
 {
 	const struct resources request = request_of(places, pod->namespace_, &pod->spec, pod);
 
-	return pool_free_amounts(places->input->free, &request, places->arena);
+	return amounts_of(places, &request);
 }
 
 /* The Pods that the free amounts leave out. */
@@ -294,7 +309,7 @@ static struct place_spec *spec_of(struct places *places, size_t cluster, size_t 
 	node_demand_init(&spec->demand, group->spec, true, places->input->devices, places->arena);
 	request = request_of(places, member->namespace_, group->spec, NULL);
 	spec->named = is_named(places, &request);
-	spec->amounts = pool_free_amounts(places->input->free, &request, places->arena);
+	spec->amounts = amounts_of(places, &request);
 	return spec;
 }
 
@@ -372,30 +387,54 @@ static void leave(void *context, size_t index)
 
 /* ---- Nodes ---- */
 
+/* By column, of a Node that does not name the resource. */
+static const int64_t *unnamed_amounts(const struct places *places)
+{
+	const struct node_capacities *capacities = &places->input->free->capacities;
+	int64_t *amounts = arena_array(places->arena, places->columns, sizeof(*amounts));
+
+	for (size_t c = 0; c < places->columns; c++) {
+		const char *name = capacities->columns.at[c];
+
+		if (node_amount_is_optional(name, device_find(capacities->devices, name)))
+			amounts[c] = UNLIMITED;
+	}
+	return amounts;
+}
+
+static void read_left(const struct places *places, const struct node_capacity *capacity,
+		      const int64_t *unnamed, int64_t *ret_left)
+{
+	memcpy(ret_left, unnamed, places->columns * sizeof(*ret_left));
+	VEC_EACH(const struct node_amount, amount, capacity)
+		if (node_amount_limits(amount))
+			ret_left[amount->column] = bounded(amount->allocatable - amount->sum);
+}
+
 static void make_nodes(struct places *places)
 {
 	const struct pool_free *free = places->input->free;
-	int64_t *left = arena_array(places->arena, WHENS * free->nodes.count * free->columns.count,
-				    sizeof(*left));
+	size_t count = free->capacities.count;
+	int64_t *left = arena_array(places->arena, WHENS * count * places->columns, sizeof(*left));
+	const int64_t *unnamed = unnamed_amounts(places);
 
 	places->spare[NOW] = places->input->capacity;
-	places->nodes = arena_array(places->arena, free->nodes.count, sizeof(*places->nodes));
-	places->own = arena_array(places->arena, free->nodes.count, sizeof(*places->own));
-	for (size_t i = 0; i < free->nodes.count; i++) {
-		const struct pool_free_node *from = &free->nodes.at[i];
+	places->nodes = arena_array(places->arena, count, sizeof(*places->nodes));
+	places->own = arena_array(places->arena, count, sizeof(*places->own));
+	for (size_t i = 0; i < count; i++) {
+		const struct pool_free_node *from = &free->nodes[i];
 		struct place_node *own = &places->nodes[places->node_count];
 
 		places->own[i] = from->in[places->input->index] ? places->node_count++ : NO_NODE;
 		if (places->own[i] == NO_NODE)
 			continue;
-		own->node = from->node;
+		own->node = free->capacities.at[i].node;
 		own->free = own->gpus = from->gpus;
 		places->spare[NOW] -= own->gpus;
-		for (enum when when = NOW; when < WHENS; when++, left += free->columns.count) {
+		for (enum when when = NOW; when < WHENS; when++, left += places->columns)
 			own->left[when] = left;
-			for (size_t c = 0; c < free->columns.count; c++)
-				left[c] = bounded(from->left[c]);
-		}
+		read_left(places, &free->capacities.at[i], unnamed, own->left[NOW]);
+		memcpy(own->left[SOON], own->left[NOW], places->columns * sizeof(*left));
 	}
 	places->spare[SOON] = places->spare[NOW];
 	places->leaves = 1;
@@ -474,6 +513,7 @@ const struct share_places *pool_places_make(const struct pool_places_input *inpu
 
 	places->hooks = (struct share_places){ places, take, leave, mark, rollback };
 	places->spec = arena_array(arena, input->cluster_count, sizeof(*places->spec));
+	places->columns = input->free->capacities.columns.count;
 	make_nodes(places);
 	add_claimers(places);
 	place_workers(places);
@@ -503,36 +543,27 @@ const char *pool_places_shape(const struct pool_places_input *input, size_t unit
 	return group ? group->shape : "";
 }
 
-/* The Nodes of the pool with the use by all Pods. */
-static void count_used(const struct pool_places_input *input, struct arena *arena,
-		       struct node_capacities *ret_capacities)
+/* Those of the pool. */
+static struct node_capacities capacities_of(const struct pool_places_input *input,
+					    struct arena *arena)
 {
 	const struct pool_free *free = input->free;
-	struct node *nodes = arena_array(arena, free->nodes.count, sizeof(*nodes));
-	size_t count = 0;
+	struct node_capacities own = free->capacities;
 
-	VEC_EACH(const struct pool_free_node, from, &free->nodes)
-		if (from->in[input->index])
-			nodes[count++] = *from->node;
-	node_capacities_init(ret_capacities, nodes, count, input->devices, arena);
-	ARRAY_EACH(struct node_capacity, own, ret_capacities->at, ret_capacities->count) {
-		uintptr_t at = (uintptr_t)map_get(&free->by_name, own->node->name);
-		const struct pool_free_node *from = &free->nodes.at[at - 1];
-
-		for (size_t c = 0; c < free->columns.count; c++) {
-			struct node_amount *amount = node_capacity_amount(own, free->columns.at[c]);
-
-			if (amount && amount->has_allocatable)
-				amount->used = bounded(amount->allocatable - from->left[c]);
-		}
-	}
+	own.at = arena_array(arena, own.count, sizeof(*own.at));
+	own.count = 0;
+	for (size_t i = 0; i < free->capacities.count; i++)
+		if (free->nodes[i].in[input->index])
+			own.at[own.count++] = free->capacities.at[i];
+	return own;
 }
 
 /* The part of the amount on this Node that workers of the pool use. */
 static int64_t used_by_workers(const struct pool_places_input *input, const char *node,
 			       const char *resource, struct arena *arena)
 {
-	size_t at = (size_t)(uintptr_t)map_get(&input->free->by_name, node) - 1;
+	size_t at = (size_t)(node_capacities_find(&input->free->capacities, node) -
+			     input->free->capacities.at);
 	int64_t sum = 0;
 
 	for (size_t w = 0; w < input->worker_count; w++)
@@ -577,7 +608,7 @@ const char *pool_places_why(const struct pool_places_input *input, size_t unit, 
 
 	if (!group || !input->free)
 		return "";
-	count_used(input, arena, &capacities);
+	capacities = capacities_of(input, arena);
 	node_demand_init(&demand, group->spec, true, input->devices, arena);
 	node_fit_best(&demand, &capacities, arena, &fit);
 	if (fit.level == NODE_FIT_NONE || fit.level == NODE_FIT_NOW)

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "core/model/field.h"
-#include "core/nodes/node_capacity.h"
+#include "core/nodes/node_match.h"
 #include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/capacity_watch.h"
@@ -220,9 +220,7 @@ static uint64_t add_number(uint64_t hash, int64_t number)
 /* Of all that decides which Pods it holds. */
 static uint64_t size_of(const struct node *node)
 {
-	const struct node_capacity capacity = { .node = node };
-	uint64_t hash =
-		add_number(HASH_START, node->unschedulable * 2 + node_capacity_ready(&capacity));
+	uint64_t hash = add_number(HASH_START, node->unschedulable * 2 + node_match_is_ready(node));
 
 	for (size_t i = 0; i < node->labels.count; i++)
 		hash = hash_add(hash_add(hash, node->labels.at[i].key), node->labels.at[i].value);
