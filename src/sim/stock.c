@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/nodes/node_fit.h"
-#include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
 #include "sim/node_repair.h"
 #include "sim/pass_time.h"
@@ -17,11 +16,10 @@ static void make_node(struct sim_world *world, struct stock_pool *pool, size_t n
 {
 	struct stock_node *node = &pool->nodes[n];
 
-	if (!node->free)
-		node->free =
-			arena_array(world->arena, pool->allocatable.count, sizeof(*node->free));
-	for (size_t i = 0; i < pool->allocatable.count; i++)
-		node->free[i] = pool->allocatable.at[i];
+	/* One that comes again has no Pods left. */
+	if (!node->capacity.at)
+		node_capacity_init(&node->capacity, &pool->input->node, world->input->devices,
+				   world->arena);
 	node->pods = 0;
 	node->state = state;
 	if (n >= pool->end)
@@ -38,16 +36,11 @@ static void window_ends(struct sim_world *world, const struct node_pool_window *
 static void init_pool(struct sim_world *world, struct stock_pool *pool,
 		      const struct node_pool *input)
 {
-	const struct quantities *allocatable = &input->node.allocatable;
-	struct resource *items = arena_array(world->arena, allocatable->count, sizeof(*items));
-
-	for (size_t i = 0; i < allocatable->count; i++)
-		items[i] = (struct resource){ allocatable->at[i].name, allocatable->at[i].amount };
 	*pool = (struct stock_pool){
 		.input = input,
-		.allocatable = resources_sort(items, allocatable->count),
 		.nodes = arena_array(world->arena, (size_t)input->max_nodes, sizeof(*pool->nodes)),
 	};
+	node_capacity_init(&pool->empty, &input->node, world->input->devices, world->arena);
 	for (size_t n = 0; n < (size_t)input->min_nodes; n++)
 		make_node(world, pool, n, STOCK_READY);
 	ARRAY_EACH(const struct node_pool_window, refusal, input->refusals, input->refusal_count)
@@ -69,43 +62,27 @@ void stock_init(struct sim_world *world)
 
 /* ---- room ---- */
 
-/* `free` of a Node, or the allocatable of one to be added. */
-static bool has_room(const struct stock_pool *pool, const struct resource *free, int64_t pods,
-		     const struct resources *request)
+static bool has_room(const struct node_capacity *capacity, int64_t pods,
+		     const struct node_demand *demand)
 {
-	const struct resources room = { free, pool->allocatable.count };
+	return capacity->count > 0 ? node_fit_has_room(demand, capacity) : pods == 0;
+}
 
-	if (room.count == 0)
-		return pods == 0;
-	VEC_EACH(const struct resource, need, request) {
-		bool is_pods = strcmp(need->name, POD_REQUEST_PODS) == 0;
-
-		if (need->amount > 0 &&
-		    resources_amount(&room, need->name, is_pods ? RESOURCE_AMOUNT_MAX : 0) <
-			    need->amount)
-			return false;
-	}
-	return true;
+static struct stock_node *node_of(const struct sim_worker *worker)
+{
+	return &worker->ray->world->pools[worker->pool].nodes[worker->pool_node];
 }
 
 /* pods: 1 or -1. */
 static void change(struct sim_worker *worker, const struct resources *request, int pods)
 {
-	struct stock_pool *pool = &worker->ray->world->pools[worker->pool];
-	struct stock_node *node = &pool->nodes[worker->pool_node];
+	struct stock_node *node = node_of(worker);
 
-	for (size_t i = 0; i < pool->allocatable.count; i++)
-		node->free[i].amount -= pods * resources_amount(request, node->free[i].name, 0);
+	node_capacity_change(&node->capacity, request, pods, worker->ray->world->arena);
 	node->pods += pods;
 	node->empty_since_ms = worker->ray->world->now_ms;
 	if (node->pods == 0 && node->state == STOCK_LOST)
 		node->state = STOCK_ABSENT;
-}
-
-static bool matches(const struct stock_pool *pool, const struct pod_spec *spec)
-{
-	return node_match_selects(spec, &pool->input->node) &&
-	       !node_match_taint(spec, &pool->input->node);
 }
 
 static bool is_refused(const struct stock_pool *pool, int64_t now_ms)
@@ -128,7 +105,7 @@ static void refresh(const struct sim_world *world, struct stock_pool *pool, size
 }
 
 /* The first Node with room; SIZE_MAX: none. */
-static size_t find_node(const struct sim_world *world, size_t p, const struct resources *request)
+static size_t find_node(const struct sim_world *world, size_t p, const struct node_demand *demand)
 {
 	struct stock_pool *pool = &world->pools[p];
 
@@ -138,19 +115,19 @@ static size_t find_node(const struct sim_world *world, size_t p, const struct re
 		refresh(world, pool, n);
 		if ((node->state == STOCK_READY || node->state == STOCK_COMING) &&
 		    !node_repair_of(pool, n, world->now_ms) &&
-		    has_room(pool, node->free, node->pods, request))
+		    has_room(&node->capacity, node->pods, demand))
 			return n;
 	}
 	return SIZE_MAX;
 }
 
 /* A new Node, ready after its provisioning time; SIZE_MAX: the pool may not add one. */
-static size_t add_node(struct sim_world *world, size_t p, const struct resources *request)
+static size_t add_node(struct sim_world *world, size_t p, const struct node_demand *demand)
 {
 	struct stock_pool *pool = &world->pools[p];
 	size_t n = 0;
 
-	if (is_refused(pool, world->now_ms) || !has_room(pool, pool->allocatable.at, 0, request))
+	if (is_refused(pool, world->now_ms) || !has_room(&pool->empty, 0, demand))
 		return SIZE_MAX;
 	while ((n < pool->end && pool->nodes[n].state != STOCK_ABSENT) ||
 	       node_repair_of(pool, n, world->now_ms))
@@ -214,19 +191,20 @@ static void start_worker(struct sim_worker *worker)
 static bool place(struct sim_worker *worker)
 {
 	struct sim_world *world = worker->ray->world;
-	const struct resources request = pod_request(&worker->pod.spec, &world->pass_arena);
+	struct node_demand demand;
 
+	node_demand_init(&demand, &worker->pod.spec, false, world->input->devices,
+			 &world->pass_arena);
 	for (int add = 0; add < 2; add++)
 		for (size_t p = 0; p < world->input->models.pools.count; p++) {
-			if (!matches(&world->pools[p], &worker->pod.spec))
+			if (!node_fit_accepts(&demand, &world->pools[p].input->node))
 				continue;
-			size_t n = add ? add_node(world, p, &request) :
-					 find_node(world, p, &request);
+			size_t n = add ? add_node(world, p, &demand) : find_node(world, p, &demand);
 			if (n == SIZE_MAX)
 				continue;
 			worker->pool = p;
 			worker->pool_node = n;
-			change(worker, &request, 1);
+			change(worker, &demand.request, 1);
 			if (world->pools[p].nodes[n].state == STOCK_READY)
 				start_worker(worker);
 			return true;
@@ -245,13 +223,13 @@ static const char *closest_pool(const struct sim_worker *worker, struct arena *a
 	struct node_demand demand;
 	struct node_fit fit;
 
+	node_demand_init(&demand, &worker->pod.spec, false, devices, arena);
 	for (size_t p = 0; p < pools->count; p++) {
 		nodes[p] = pools->at[p].node;
-		if (nodes[p].allocatable.count == 0 && matches(&world->pools[p], &worker->pod.spec))
+		if (nodes[p].allocatable.count == 0 && node_fit_accepts(&demand, &nodes[p]))
 			return "";
 	}
 	node_capacities_init(&capacities, nodes, pools->count, devices, arena);
-	node_demand_init(&demand, &worker->pod.spec, false, devices, arena);
 	node_fit_best(&demand, &capacities, arena, &fit);
 	return fit.level != NODE_FIT_NEVER ? "" :
 					     arena_printf(arena, "; the closest is pool %s: %s",
@@ -302,7 +280,7 @@ void stock_release(struct sim_worker *worker)
 		world->unplaced--;
 		return;
 	}
-	struct resources request = pod_request(worker->allocated, &world->pass_arena);
+	struct resources request = pod_request_with_parts(worker->allocated, &world->pass_arena);
 	change(worker, &request, -1);
 	retry(world);
 }
@@ -310,26 +288,22 @@ void stock_release(struct sim_worker *worker)
 bool stock_resize(struct sim_worker *worker, struct stock_refusal *ret_refusal)
 {
 	struct sim_world *world = worker->ray->world;
-	struct resources before = pod_request(worker->allocated, &world->pass_arena);
-	struct resources after = pod_request(&worker->pod.spec, &world->pass_arena);
-	const struct stock_pool *pool;
+	struct resources before = pod_request_with_parts(worker->allocated, &world->pass_arena);
+	struct resources after = pod_request_with_parts(&worker->pod.spec, &world->pass_arena);
 	struct stock_refusal found[2];
 	size_t count = 0;
 
 	if (worker->pool == POD_WITHOUT_POOL)
 		return true;
-	pool = &world->pools[worker->pool];
-	for (size_t i = 0; i < pool->allocatable.count; i++) {
-		const char *name = pool->allocatable.at[i].name;
-		int64_t asked = resources_amount(&after, name, 0);
-		int64_t own = resources_amount(&before, name, 0);
-		int64_t free = pool->nodes[worker->pool_node].free[i].amount + own;
+	VEC_EACH(const struct node_amount, amount, &node_of(worker)->capacity) {
+		int64_t asked = resources_amount(&after, amount->resource, 0);
+		int64_t own = resources_amount(&before, amount->resource, 0);
+		int64_t free = node_amount_free(amount) + own;
 
 		if (asked > free && asked > own && count < 2)
-			found[count++] =
-				(struct stock_refusal){ name, asked,
-							pool->allocatable.at[i].amount - free,
-							pool->allocatable.at[i].amount };
+			found[count++] = (struct stock_refusal){ amount->resource, asked,
+								 amount->allocatable - free,
+								 amount->allocatable };
 	}
 	if (count > 0) {
 		bool second = count == 2 && found[0].asked <= found[0].capacity &&

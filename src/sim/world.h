@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "core/model/snapshot.h"
+#include "core/nodes/node_capacity.h"
 #include "sim/event_queue.h"
 #include "sim/input.h"
 
@@ -184,17 +185,17 @@ enum stock_state {
 
 struct stock_node {
 	enum stock_state state;
-	struct resource *free;
-	int64_t pods; /* on it, or waiting for it */
+	struct node_capacity capacity; /* count 0: of a pool without allocatable */
+	int64_t pods;                  /* on it, or waiting for it */
 	int64_t empty_since_ms;
 	int64_t ends_ms; /* of a spot Node with Pods: its interruption */
 };
 
 struct stock_pool {
 	const struct node_pool *input;
-	struct resources allocatable;
-	struct stock_node *nodes; /* input->max_nodes */
-	size_t end;               /* no Node from here on has ever existed */
+	struct node_capacity empty; /* of a Node to be added */
+	struct stock_node *nodes;   /* input->max_nodes */
+	size_t end;                 /* no Node from here on has ever existed */
 };
 
 /* The id of a Node in events. */

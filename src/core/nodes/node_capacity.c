@@ -57,6 +57,10 @@ void node_capacity_init(struct node_capacity *capacity, const struct node *node,
 {
 	size_t most = node->capacity.count + node->allocatable.count;
 	int64_t parts[GPU_PART_AMOUNTS];
+
+	*capacity = (struct node_capacity){ .node = node };
+	if (node->allocatable.count == 0)
+		return;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct node_amount *amounts =
 		arena_array(&scratch, most + GPU_PART_AMOUNTS, sizeof(*amounts));
@@ -177,9 +181,10 @@ static void change_waiting(struct node_amount *amount, int64_t wanted, int sign,
 static void change_devices(struct node_amount *amount, const struct pod *pod, int64_t wanted,
 			   int sign, struct arena *arena)
 {
+	size_t uses = pod ? pod->device_use_count : 0;
 	int64_t left = wanted;
 
-	for (size_t i = 0; pod && i < pod->device_use_count && left > 0; i++) {
+	for (size_t i = 0; i < uses && left > 0; i++) {
 		const struct device_use *use = &pod->device_uses[i];
 		int64_t part = use->amount == 0 || use->amount > left ? left : use->amount;
 		struct node_device *device;
@@ -310,21 +315,25 @@ static void check_amount(const struct node_amount *amount)
 	}
 }
 
+static void settle_devices(struct node_amount *amount)
+{
+	ARRAY_EACH(struct node_device, device, amount->devices, amount->device_count)
+		device->forecast = 0;
+	amount->unplaced = 0;
+	/* The largest first, so that the order of the Pods does not matter. */
+	sort_stable(amount->waiting.at, amount->waiting.count, sizeof(int64_t), compare_descending);
+	for (size_t w = 0; w < amount->waiting.count; w++) {
+		place(amount, amount->waiting.at[w]);
+		amount->unplaced = resource_sum(amount->unplaced, amount->waiting.at[w]);
+	}
+	check_amount(amount);
+}
+
 static void settle(struct node_capacity *capacity)
 {
-	VEC_EACH(struct node_amount, amount, capacity) {
-		ARRAY_EACH(struct node_device, device, amount->devices, amount->device_count)
-			device->forecast = 0;
-		amount->unplaced = 0;
-		/* The largest first, so that the order of the Pods does not matter. */
-		sort_stable(amount->waiting.at, amount->waiting.count, sizeof(int64_t),
-			    compare_descending);
-		for (size_t w = 0; w < amount->waiting.count; w++) {
-			place(amount, amount->waiting.at[w]);
-			amount->unplaced = resource_sum(amount->unplaced, amount->waiting.at[w]);
-		}
-		check_amount(amount);
-	}
+	VEC_EACH(struct node_amount, amount, capacity)
+		if (amount->device_count > 0)
+			settle_devices(amount);
 }
 
 void node_capacities_settle(struct node_capacities *capacities)

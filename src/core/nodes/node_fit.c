@@ -231,6 +231,14 @@ bool node_fit_accepts(const struct node_demand *demand, const struct node *node)
 	       node_match_selects(demand->spec, node) && !node_fit_taint(demand, node);
 }
 
+bool node_fit_has_room(const struct node_demand *demand, const struct node_capacity *capacity)
+{
+	for (size_t i = 0; i < demand->request.count; i++)
+		if (!node_capacity_fits(capacity, &demand->request.at[i], demand->rows[i]))
+			return false;
+	return true;
+}
+
 void node_fit_check(const struct node_demand *demand, const struct node_capacity *capacity,
 		    struct arena *arena, struct node_fit *ret_fit)
 {

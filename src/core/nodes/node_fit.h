@@ -52,6 +52,7 @@ const struct taint *node_fit_taint(const struct node_demand *demand, const struc
 
 /* The Node takes the Pod when it has room: labels, taints, readiness. */
 bool node_fit_accepts(const struct node_demand *demand, const struct node *node);
+bool node_fit_has_room(const struct node_demand *demand, const struct node_capacity *capacity);
 void node_fit_check(const struct node_demand *demand, const struct node_capacity *capacity,
 		    struct arena *arena, struct node_fit *ret_fit);
 /* The best Node: the highest level; of equal ones the smallest cost, then by name. */
