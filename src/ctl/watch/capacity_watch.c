@@ -57,7 +57,8 @@ struct capacity_watch {
 	uint64_t version;           /* of the list */
 	bool incomplete;            /* their part is still to come */
 	struct arena arena;
-	struct node_capacities capacities;
+	struct node_capacities capacities; /* of the list, when `counted` */
+	bool counted;
 	struct map choices; /* "namespace/name" to struct choice, in the arena */
 	struct log_repeat trouble;
 };
@@ -101,14 +102,13 @@ static void count_capacities(struct capacity_watch *capacity_watch)
 {
 	const struct inventory_list *list = &capacity_watch->list;
 
-	map_done(&capacity_watch->choices);
-	capacity_watch->choices = MAP_INIT;
 	node_capacities_init(&capacity_watch->capacities, list->nodes, list->node_count,
 			     capacity_watch->control->options->device_table,
 			     &capacity_watch->arena);
 	for (size_t i = 0; i < list->pod_count; i++)
 		node_capacities_count(&capacity_watch->capacities, &list->pods[i], 1);
 	node_capacities_settle(&capacity_watch->capacities);
+	capacity_watch->counted = true;
 }
 
 static void complete(struct capacity_watch *capacity_watch)
@@ -117,7 +117,9 @@ static void complete(struct capacity_watch *capacity_watch)
 	capacity_watch->list.version = ++capacity_watch->version;
 	capacity_watch->incomplete = !features_complete(
 		capacity_watch->control->features, &capacity_watch->list, &capacity_watch->arena);
-	count_capacities(capacity_watch);
+	map_done(&capacity_watch->choices);
+	capacity_watch->choices = MAP_INIT;
+	capacity_watch->counted = false;
 }
 
 static void replace_soon(struct capacity_watch *capacity_watch)
@@ -236,11 +238,14 @@ static void add_others(struct capacity_watch *capacity_watch, const struct obser
 static struct choice *choose(struct capacity_watch *capacity_watch, const struct observation *view)
 {
 	struct choice *choice = ARENA_NEW(&capacity_watch->arena, struct choice);
-	size_t before = capacity_watch->arena.used_bytes;
+	size_t before;
 	const struct node_capacity **capacities = NULL;
 	struct others others = { .list = { .at = NULL } };
 	struct node *nodes;
 
+	if (!capacity_watch->counted)
+		count_capacities(capacity_watch);
+	before = capacity_watch->arena.used_bytes;
 	choice->node_count = node_sample(&capacity_watch->capacities, view->cluster,
 					 view->snapshot.pods, view->snapshot.pod_count,
 					 &capacity_watch->arena, &capacities);
