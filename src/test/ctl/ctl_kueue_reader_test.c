@@ -15,7 +15,7 @@
 #include "test/support/kube_script.h"
 
 #define PAGE "?labelSelector=kueue.x-k8s.io%2Fjob-uid%3Du-1&limit=50"
-#define PATH(version) "GET /apis/kueue.x-k8s.io/" version "/namespaces/a/workloads" PAGE
+#define PATH "GET /apis/kueue.x-k8s.io/v1beta2/namespaces/a/workloads" PAGE
 #define WAITING                                                                                    \
 	"{'metadata': {'name': 'new', 'generation': 1}, 'spec': {'podSets': [{'name': 'g', "       \
 	"'count': 1}]}, 'status': {'conditions': [{'type': 'QuotaReserved', 'status': 'False', "   \
@@ -128,7 +128,7 @@ static void await(size_t requests)
 static void test_only_while_a_pod_waits(void **state)
 {
 	static const struct step steps[] = {
-		{ .expect = PATH("v1beta2"), .text = "{'items': [" WAITING "]}" },
+		{ .expect = PATH, .text = "{'items': [" WAITING "]}" },
 	};
 
 	(void)state;
@@ -159,8 +159,8 @@ static bool is_decoded_beside(void *context)
 static void test_a_page_is_not_decoded_on_the_loop(void **state)
 {
 	static const struct step steps[] = {
-		{ .expect = PATH("v1beta2"), .text = "{'items': [" WAITING "]}" },
-		{ .expect = PATH("v1beta2"), .text = "{'items': [" WAITING "]}" },
+		{ .expect = PATH, .text = "{'items': [" WAITING "]}" },
+		{ .expect = PATH, .text = "{'items': [" WAITING "]}" },
 	};
 
 	(void)state;
@@ -181,8 +181,8 @@ static void test_a_page_is_not_decoded_on_the_loop(void **state)
 static void test_again_when_the_counts_change(void **state)
 {
 	static const struct step steps[] = {
-		{ .expect = PATH("v1beta2"), .text = "{'items': [" WAITING "]}" },
-		{ .expect = PATH("v1beta2"), .text = "{'items': []}" },
+		{ .expect = PATH, .text = "{'items': [" WAITING "]}" },
+		{ .expect = PATH, .text = "{'items': []}" },
 	};
 
 	(void)state;
@@ -195,22 +195,17 @@ static void test_again_when_the_counts_change(void **state)
 	assert_string_equal(observed()->name, "");
 }
 
-static void test_pages_and_versions(void **state)
+static void test_pages(void **state)
 {
 	static const struct step steps[] = {
-		{ .expect = PATH("v1beta2"), .status = 404 },
-		{ .expect = PATH("v1beta1"),
-		  .text = "{'metadata': {'continue': 'p/2'}, 'items': [" ENDED "]}" },
-		{ .expect = PATH("v1beta1") "&continue=p%2F2", .text = "{'items': [" WAITING "]}" },
+		{ .expect = PATH, .text = "{'metadata': {'continue': 'p/2'}, 'items': [" ENDED "]}" },
+		{ .expect = PATH "&continue=p%2F2", .text = "{'items': [" WAITING "]}" },
 	};
 
 	(void)state;
-	answers(steps, 3);
+	answers(steps, 2);
 	awaited(1);
-	await(1);
-	assert_null(observed());
-	awaited(1);
-	await(3);
+	await(2);
 	assert_string_equal(observed()->name, "new");
 }
 
@@ -229,7 +224,7 @@ static void check_problem(const struct step *step, const char *part)
 
 static void test_forbidden(void **state)
 {
-	static const struct step step = { .expect = PATH("v1beta2"), .status = 403 };
+	static const struct step step = { .expect = PATH, .status = 403 };
 
 	(void)state;
 	check_problem(&step, "kueue.readWorkloads=true");
@@ -308,7 +303,7 @@ int main(void)
 		TEST(test_only_while_a_pod_waits),
 		TEST(test_a_page_is_not_decoded_on_the_loop),
 		TEST(test_again_when_the_counts_change),
-		TEST(test_pages_and_versions),
+		TEST(test_pages),
 		TEST(test_forbidden),
 		TEST(test_a_body_that_is_no_list),
 		TEST(test_a_cluster_that_is_deleted),

@@ -36,29 +36,9 @@ const struct field kueue_workload_fields[] = {
 
 /* ---- a Workload of the API server ---- */
 
-struct kueue_condition {
-	const char *type, *status, *reason, *message;
-	time_ms since;
-	int64_t generation; /* of the Workload that it is about; 0: not given */
-};
-
 #define SLICE struct kueue_slice
-#define CONDITION struct kueue_condition
 
-static const struct kueue_condition condition_initial = {
-	.type = "", .status = "", .reason = "", .message = "", .since = TIME_NONE
-};
 static const struct kueue_pod_set pod_set_initial = { .name = "", .pods = 1 };
-
-static const struct field condition_rows[] = {
-	FIELD_TEXT(CONDITION, type, "type"),
-	FIELD_TEXT(CONDITION, status, "status"),
-	FIELD_TEXT(CONDITION, reason, "reason"),
-	FIELD_SHOWN(CONDITION, message, "message"),
-	FIELD_TIME(CONDITION, since, "lastTransitionTime"),
-	FIELD_INTEGER(CONDITION, generation, "observedGeneration"),
-	FIELD_END,
-};
 
 static const struct field pod_set_rows[] = {
 	FIELD_TEXT(SET, name, "name"),
@@ -79,9 +59,35 @@ static const struct field spec_rows[] = {
 	FIELD_END,
 };
 
+/* A condition of an older form of the Workload is left out. */
+static int conditions_decode(const struct json_at *member, const struct field *field UNUSED,
+			     void *object)
+{
+	SLICE *slice = object;
+
+	for (struct json_at one = json_first(member); one.json; json_next(&one)) {
+		struct condition condition = { .last_transition = TIME_NONE };
+		int64_t generation;
+		bool is_true, is_quota, has_generation;
+
+		if (json_expect(&one, JSON_OBJECT) ||
+		    field_decode_all(&one, condition_fields, &condition) ||
+		    json_integer(&one, "observedGeneration", &has_generation, &generation))
+			return -1;
+		is_true = strcmp(condition.status, "True") == 0;
+		is_quota = strcmp(condition.type, "QuotaReserved") == 0;
+		slice->has_quota |= is_quota && is_true;
+		slice->ended |= is_true && (strcmp(condition.type, "Finished") == 0 ||
+					    strcmp(condition.type, "Evicted") == 0);
+		if (is_quota && strcmp(condition.status, "False") == 0 &&
+		    (!has_generation || generation == slice->generation))
+			slice->refusal = condition;
+	}
+	return 0;
+}
+
 static const struct field status_rows[] = {
-	FIELD_LIST(SLICE, conditions, condition_count, condition_rows, "conditions",
-		   .initial = &condition_initial, .limit = 1000),
+	FIELD_HOOK("conditions", .read = conditions_decode),
 	FIELD_END,
 };
 
@@ -92,28 +98,18 @@ static const struct field slice_fields[] = {
 	FIELD_END,
 };
 
-static const struct kueue_condition *find(const struct kueue_slice *slice, const char *type)
-{
-	return ARRAY_FIND(slice->conditions, slice->condition_count, type, type);
-}
-
-static bool is(const struct kueue_slice *slice, const char *type)
-{
-	const struct kueue_condition *condition = find(slice, type);
-
-	return condition && strcmp(condition->status, "True") == 0;
-}
-
 int kueue_slices_add(const struct cJSON *workload, struct arena *arena, struct kueue_slices *slices,
 		     struct err *err)
 {
 	struct json_reader reader = { .arena = arena, .err = err };
 	struct json_at root = json_root(workload, "", &reader);
-	struct kueue_slice slice = { .name = "" };
+	struct kueue_slice slice = {
+		.name = "", .refusal = { .reason = "", .message = "", .last_transition = TIME_NONE }
+	};
 
 	if (json_expect(&root, JSON_OBJECT) || field_decode_all(&root, slice_fields, &slice))
 		return -1;
-	if (!is(&slice, "Finished") && !is(&slice, "Evicted"))
+	if (!slice.ended)
 		VEC_PUSH(arena, &slices->list, slice);
 	return 0;
 }
@@ -125,29 +121,15 @@ static const struct kueue_slice *newest(const struct kueue_slices *slices, bool 
 	const struct kueue_slice *found = NULL;
 
 	VEC_EACH(const struct kueue_slice, slice, &slices->list)
-		if (is(slice, "QuotaReserved") == with_quota &&
-		    (!found || slice->created >= found->created))
+		if (slice->has_quota == with_quota && (!found || slice->created >= found->created))
 			found = slice;
 	return found;
-}
-
-/* Of the Workload as it is now; NULL: none. */
-static const struct kueue_condition *refusal(const struct kueue_slice *slice)
-{
-	const struct kueue_condition *condition = find(slice, "QuotaReserved");
-
-	return condition && strcmp(condition->status, "False") == 0 &&
-			       (condition->generation == 0 ||
-				condition->generation == slice->generation) ?
-		       condition :
-		       NULL;
 }
 
 void kueue_workload_make(const struct kueue_slices *slices, struct arena *arena,
 			 struct kueue_workload *ret_workload)
 {
 	const struct kueue_slice *waiting = newest(slices, false), *has = newest(slices, true);
-	const struct kueue_condition *condition;
 	struct kueue_pod_set *sets;
 
 	*ret_workload = kueue_workload_none;
@@ -165,10 +147,7 @@ void kueue_workload_make(const struct kueue_slices *slices, struct arena *arena,
 	ret_workload->name = waiting->name;
 	ret_workload->pod_sets = sets;
 	ret_workload->pod_set_count = waiting->pod_set_count;
-	condition = refusal(waiting);
-	if (!condition)
-		return;
-	ret_workload->reason = condition->reason;
-	ret_workload->message = condition->message;
-	ret_workload->since = condition->since;
+	ret_workload->reason = waiting->refusal.reason;
+	ret_workload->message = waiting->refusal.message;
+	ret_workload->since = waiting->refusal.last_transition;
 }

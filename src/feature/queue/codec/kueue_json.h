@@ -31,8 +31,8 @@ struct kueue_slice {
 	int64_t generation;
 	const struct kueue_pod_set *pod_sets;
 	size_t pod_set_count;
-	const struct kueue_condition *conditions;
-	size_t condition_count;
+	bool ended, has_quota;
+	struct condition refusal; /* QuotaReserved as it is now, if it is False */
 };
 
 struct kueue_slices {
@@ -41,7 +41,7 @@ struct kueue_slices {
 		next_page; /* of the list, for the parameter `continue`; "": that was the last one */
 };
 
-/* Adds one of kueue.x-k8s.io/v1beta1 or v1beta2, unless it has ended; copies into the arena. */
+/* Adds one of kueue.x-k8s.io/v1beta2, unless it has ended; copies into the arena. */
 int kueue_slices_add(const struct cJSON *workload, struct arena *arena, struct kueue_slices *slices,
 		     struct err *err);
 /* The one that waits, of those of a RayCluster: Kueue keeps at most one that is admitted, and

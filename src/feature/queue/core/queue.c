@@ -1,11 +1,11 @@
 #include "feature/queue/core/queue.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/check.h"
 #include "base/int64.h"
 #include "base/text.h"
-#include "core/decide/capacity_check.h"
 #include "core/decide/patch.h"
 #include "core/decide/progress.h"
 #include "core/model/reason.h"
@@ -52,55 +52,6 @@ bool queue_reads_workload(const struct pod *pod)
 	return !pod->deleting && text_is_among(KUEUE_ELASTIC_JOB, gates->at, gates->count);
 }
 
-static const struct condition *scheduled_of(const struct pod *pod)
-{
-	return condition_find(pod->conditions, pod->condition_count, "PodScheduled");
-}
-
-/* Volcano looks for no Node while the queue is over its quota. It then counts the Pods of the PodGroup; of one that fits no
- * Node the condition has the words of the Nodes, and of the others their "Origin reason". */
-static bool is_untried(const struct condition *scheduled, const char *beginning)
-{
-	return scheduled && strncmp(scheduled->message, beginning, strlen(beginning)) == 0 &&
-	       !strstr(scheduled->message, "Origin reason is");
-}
-
-static bool holds(const struct owner *owner, const struct pod *pod, const struct worker_health *own)
-{
-	const struct strings *gates = &pod->spec.scheduling_gates;
-	const struct condition *scheduled = scheduled_of(pod);
-
-	switch (owner->sign) {
-	case SIGN_GATE:
-		return own->gated_since != TIME_NONE &&
-		       text_is_among(owner->word, gates->at, gates->count);
-	case SIGN_EVENT:
-		return own->refusal && strcmp(own->refusal->reason, owner->word) == 0;
-	case SIGN_GROUP: /* what fits no Node is known by itself */
-		return node_sample_gang(&pod->spec)[0] != '\0' &&
-		       (own->obstacle == OBSTACLE_WAITING ||
-			own->obstacle == OBSTACLE_NODE_TIMEOUT);
-	case SIGN_UNTRIED:
-		return is_untried(scheduled, owner->word);
-	case SIGN_CONDITION:
-		break;
-	}
-	return scheduled && strcmp(scheduled->reason, owner->word) == 0;
-}
-
-/* NULL: it waits for none that is known. */
-static const struct owner *owner_of(const struct health *health, const struct worker *worker)
-{
-	const struct worker_health *own = &health->workers[worker->index];
-
-	if (!worker->pod || !own->waiting_reason)
-		return NULL;
-	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)
-		if (holds(&owners[i], worker->pod, own))
-			return &owners[i];
-	return NULL;
-}
-
 /* ---- another group ---- */
 
 static bool covers(const struct capacity *capacity, const struct capacity *other)
@@ -130,21 +81,17 @@ static bool was_refused(const struct health *health, const struct group *group)
 	return false;
 }
 
-/* Hosts of a replica matter to accelerators, which are connected; CPUs are the same on any number of hosts. */
-static bool has_hosts_of(const struct group *other, const struct group *group)
-{
-	return other->hosts == group->hosts || !group->template_capacity.accelerator;
-}
-
-/* Another group serves whatever this one would. A launch does not return to a group that it left within
- * BACKOFF_FORGET_MS, so it loses its place in the queue at most once for each group. */
+/* Another group serves whatever this one would; hosts of a replica matter to accelerators, which they connect. A launch
+ * does not return to a group that it left within BACKOFF_FORGET_MS, so it loses its place in the queue at most once for
+ * each group. */
 static bool moves_on(const struct health *health, const struct group *group)
 {
 	const struct facts *facts = health->facts;
 
 	ARRAY_EACH(const struct group, other, facts->groups, facts->group_count) {
 		if (other != group && !other->frozen && !was_refused(health, other) &&
-		    !progress_scale_gate(other->spec) && has_hosts_of(other, group) &&
+		    !progress_scale_gate(other->spec) &&
+		    (other->hosts == group->hosts || !group->template_capacity.accelerator) &&
 		    other->kept + other->missing < other->spec->max_replicas * other->hosts &&
 		    covers(&other->template_capacity, &group->template_capacity))
 			return true;
@@ -155,37 +102,24 @@ static bool moves_on(const struct health *health, const struct group *group)
 /* ---- the Workload of Kueue ---- */
 
 /* Kueue writes names of groups in lower case. */
-static bool is_lower_case_of(const char *lower, const char *name)
-{
-	for (; *name && *lower == (*name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name);
-	     name++)
-		lower++;
-	return *name == '\0' && *lower == '\0';
-}
-
 static const struct kueue_pod_set *pod_set_of(const struct kueue_workload *workload,
 					      const struct group *group)
 {
 	if (!workload)
 		return NULL;
 	for (size_t i = 0; i < workload->pod_set_count; i++)
-		if (is_lower_case_of(workload->pod_sets[i].name, group->spec->name))
+		if (strcasecmp(workload->pod_sets[i].name, group->spec->name) == 0)
 			return &workload->pod_sets[i];
 	return NULL;
 }
 
-/* All that is there and requested; the Workload is about these numbers, or an older one. */
-static int64_t pods_of(const struct group *group)
-{
-	return group->spec->replicas * group->hosts;
-}
-
+/* It may be about older numbers than those that are requested. */
 static bool is_about_now(const struct health *health, const struct kueue_workload *workload)
 {
 	ARRAY_EACH(const struct group, group, health->facts->groups, health->facts->group_count) {
 		const struct kueue_pod_set *set = pod_set_of(workload, group);
 
-		if (set && set->pods != pods_of(group))
+		if (set && set->pods != group->spec->replicas * group->hosts)
 			return false;
 	}
 	return true;
@@ -213,24 +147,15 @@ struct step {
 	time_ms gang_since;
 	int64_t gang_ms;
 	bool refused;
-	const struct owner **owners; /* of the workers */
+	const struct owner *
+		*owners; /* of the workers that wait past their time of grace; NULL: none */
 	bool *partly,
 		*cancelled; /* of the replicas of several hosts: not all Pods are held; it loses its place */
-	/* By group: replicas of the step of kube-scheduler that the free Nodes do not hold; NULL: they hold all or nothing,
-	 * or are not known. */
-	const int64_t *beyond;
 };
-
-/* Past its time of grace. */
-static bool waits(const struct step *step, const struct worker *worker)
-{
-	return step->owners[worker->index] &&
-	       step->health->workers[worker->index].obstacle == OBSTACLE_GATED;
-}
 
 static bool is_held(const struct step *step, const struct worker *worker)
 {
-	return waits(step, worker) &&
+	return step->owners[worker->index] &&
 	       (worker->replica == FACTS_NO_INDEX || !step->partly[worker->replica]);
 }
 
@@ -299,35 +224,6 @@ static bool is_gang_refused(const struct step *step)
 	return due_passed(step->health->facts->due, since, step->gang_ms + 1);
 }
 
-/* Replicas that no free Node holds give way, so the others of the step are placed. Costs as capacity_check_take(). */
-static void find_beyond(struct step *step)
-{
-	const struct facts *facts = step->health->facts;
-	struct capacity_check *check = capacity_check_new(facts);
-	int64_t *beyond = arena_array(facts->arena, facts->group_count, sizeof(*beyond));
-	int64_t fitting = 0, rest = 0;
-
-	ARRAY_EACH(const struct group, group, facts->groups, facts->group_count) {
-		const struct owner *owner;
-		time_ms since;
-		int64_t held = held_replicas(step, group, &owner, &since), fits = 0;
-		size_t *hosts;
-
-		if (held == 0 || owner->sign != SIGN_GROUP)
-			continue;
-		hosts = arena_array(facts->arena, (size_t)group->hosts, sizeof(*hosts));
-		for (int64_t i = 0; i < group->hosts; i++)
-			hosts[i] = group->index;
-		while (fits < held && capacity_check_take(check, hosts, (size_t)group->hosts))
-			fits++;
-		beyond[group->index] = held - fits;
-		fitting += fits;
-		rest += held - fits;
-	}
-	if (fitting > 0 && rest > 0)
-		step->beyond = beyond;
-}
-
 /* Replicas of the group that lose their place: none while nothing is served instead. Of a refused step one part is asked
  * for again, so what fits runs after a few steps, whatever the queue says of the amounts. */
 static int64_t cancelled(const struct step *step, const struct group *group,
@@ -346,7 +242,7 @@ static int64_t cancelled(const struct step *step, const struct group *group,
 	moves = moves_on(step->health, group);
 	part = way ? (way == group ? held : 0) : (held + moves) / 2;
 	if (owner->sign == SIGN_GROUP)
-		return step->refused ? (step->beyond ? step->beyond[group->index] : part) : 0;
+		return step->refused ? part : 0;
 	if (owner->admits != ADMITS_STEP || !workload || workload->problem[0] != '\0')
 		return moves ? held : 0;
 	set = pod_set_of(workload, group);
@@ -380,78 +276,103 @@ static const char *workload_text(const struct health *health, const char *gate)
 {
 	const struct kueue_workload *workload = health->snapshot->kueue;
 
-	if (!workload)
+	if (!workload || (workload->problem[0] == '\0' && workload->name[0] == '\0'))
 		return gate;
 	if (workload->problem[0] != '\0')
 		return arena_printf(health->arena, "%s; %.*s", gate, MESSAGE_MAX,
 				    workload->problem);
-	if (workload->name[0] == '\0')
-		return gate;
-	if (workload->message[0] == '\0')
-		return arena_printf(health->arena, "Workload %.253s waits in the queue",
-				    workload->name);
-	return arena_printf(health->arena, "%.*s (Workload %.253s)", MESSAGE_MAX, workload->message,
+	return arena_printf(health->arena, "%.*s (Workload %.253s)", MESSAGE_MAX,
+			    workload->message[0] != '\0' ? workload->message : "waits in the queue",
 			    workload->name);
 }
 
+/* Volcano looks for no Node while the queue is over its quota. It then counts the Pods of the PodGroup; of one that fits no
+ * Node the condition has the words of the Nodes, and of the others their "Origin reason". */
+static bool is_untried(const char *message, const char *beginning)
+{
+	return strncmp(message, beginning, strlen(beginning)) == 0 &&
+	       !strstr(message, "Origin reason is");
+}
+
+/* The owner's words about the Pod; NULL: it does not wait for this owner. */
 static const char *words_of(const struct health *health, const struct worker *worker,
-			    const struct owner *owner)
+			    const struct condition *scheduled, const struct owner *owner)
 {
 	const struct worker_health *own = &health->workers[worker->index];
 	const struct pod_spec *spec = &worker->pod->spec;
-	const char *about = owner->word, *words;
+	const char *about = owner->word, *words = scheduled ? scheduled->message : "";
+	bool holds = false;
 
 	switch (owner->sign) {
+	case SIGN_GATE:
+		if (own->gated_since == TIME_NONE ||
+		    !text_is_among(about, spec->scheduling_gates.at, spec->scheduling_gates.count))
+			return NULL;
+		about = arena_printf(health->arena, "scheduling gate %s", about);
+		return owner->admits == ADMITS_STEP ? workload_text(health, about) : about;
 	case SIGN_EVENT:
-		words = own->refusal->message;
+		holds = own->refusal && strcmp(own->refusal->reason, about) == 0;
+		words = holds ? own->refusal->message : "";
 		break;
-	case SIGN_GROUP:
+	case SIGN_CONDITION:
+		holds = scheduled && strcmp(scheduled->reason, about) == 0;
+		break;
+	case SIGN_UNTRIED:
+		holds = is_untried(words, about);
+		about = "its queue has no room";
+		break;
+	case SIGN_GROUP: /* a Pod that fits no Node is known by itself */
+		if (node_sample_gang(spec)[0] == '\0' ||
+		    (own->obstacle != OBSTACLE_WAITING && own->obstacle != OBSTACLE_NODE_TIMEOUT))
+			return NULL;
+		holds = true;
 		about = arena_printf(health->arena, "%s %.253s",
 				     spec->pod_group[0] != '\0' ? "PodGroup" : "Workload",
 				     node_sample_gang(spec));
 		words = own->obstacle_message;
 		break;
-	case SIGN_UNTRIED:
-		about = "its queue has no room";
-		words = scheduled_of(worker->pod)->message;
-		break;
-	case SIGN_CONDITION:
-		words = scheduled_of(worker->pod)->message;
-		break;
-	default:
-		about = arena_printf(health->arena, "scheduling gate %s", about);
-		return owner->admits == ADMITS_STEP ? workload_text(health, about) : about;
 	}
-	return arena_printf(health->arena, "%s: %.*s", about, MESSAGE_MAX, words);
+	return holds ? arena_printf(health->arena, "%s: %.*s", about, MESSAGE_MAX, words) : NULL;
 }
 
-static void assess_worker(struct step *step, const struct worker *worker, const struct owner *owner)
+static void assess_worker(struct step *step, const struct worker *worker)
 {
 	struct health *health = step->health;
 	struct worker_health *own = &health->workers[worker->index];
-	int64_t grace = owner->admits == HAS_ADMITTED || owner->sign == SIGN_GROUP ?
-				facts_launch(health->facts, worker)->node_ms :
-				GRACE_MS;
+	const struct condition *scheduled;
+	const struct owner *owner = owners, *end = owners + sizeof(owners) / sizeof(owners[0]);
+	const char *words = NULL;
+	int64_t grace = GRACE_MS;
 
-	if (owner->sign == SIGN_GROUP || owner->sign == SIGN_UNTRIED) {
-		const struct condition *scheduled = scheduled_of(worker->pod);
-
+	if (!worker->pod || !own->waiting_reason)
+		return;
+	scheduled = condition_find(worker->pod->conditions, worker->pod->condition_count,
+				   "PodScheduled");
+	while (owner < end && !(words = words_of(health, worker, scheduled, owner)))
+		owner++;
+	if (!words)
+		return;
+	if (owner->admits == HAS_ADMITTED || owner->sign == SIGN_GROUP)
+		grace = facts_launch(health->facts, worker)->node_ms;
+	if (owner->sign == SIGN_GROUP || owner->sign == SIGN_UNTRIED)
 		own->gated_since = scheduled && scheduled->last_transition != TIME_NONE ?
 					   scheduled->last_transition :
 					   worker->pod->created;
-		if (owner->sign == SIGN_GROUP) {
-			step->gang_since = int64_max(step->gang_since, own->gated_since);
-			step->gang_ms = int64_max(step->gang_ms, grace);
-		}
+	if (owner->sign == SIGN_GROUP) {
+		step->gang_since = int64_max(step->gang_since, own->gated_since);
+		step->gang_ms = int64_max(step->gang_ms, grace);
 	}
 	own->waiting_reason = REASON_WAITS_FOR_QUEUE;
-	own->obstacle_message =
-		arena_printf(health->arena, "%s: %s", owner->name, words_of(health, worker, owner));
+	own->obstacle_message = arena_printf(health->arena, "%s: %s", owner->name, words);
 	own->gate = GATE_WAITS;
-	own->obstacle = owner->sign == SIGN_EVENT || owner->sign == SIGN_CONDITION ||
-					due_passed(health->facts->due, own->gated_since, grace) ?
-				OBSTACLE_GATED :
-				OBSTACLE_WAITING;
+	own->obstacle = OBSTACLE_WAITING;
+	if (owner->sign != SIGN_EVENT && owner->sign != SIGN_CONDITION &&
+	    !due_passed(health->facts->due, own->gated_since, grace))
+		return;
+	own->obstacle = OBSTACLE_GATED;
+	if (!step->owners)
+		step->owners = arena_array(health->arena, health->facts->worker_count,
+					   sizeof(*step->owners));
 	step->owners[worker->index] = owner;
 }
 
@@ -471,15 +392,13 @@ static void share_refusals(struct health *health)
 					       sizeof(struct event *));
 		refusals[worker->replica] = refusal;
 	}
-	if (!refusals)
-		return;
-	for (size_t i = 0; i < facts->worker_count; i++) {
-		struct worker_health *own = &health->workers[i];
-		size_t replica = facts->workers[i].replica;
+	ARRAY_EACH(const struct worker, worker, facts->workers,
+		   refusals ? facts->worker_count : 0) {
+		struct worker_health *own = &health->workers[worker->index];
 
-		if (replica != FACTS_NO_INDEX && !own->refusal &&
+		if (worker->replica != FACTS_NO_INDEX && !own->refusal &&
 		    own->waiting_reason == REASON_WAITING_FOR_NODE)
-			own->refusal = refusals[replica];
+			own->refusal = refusals[worker->replica];
 	}
 }
 
@@ -490,28 +409,19 @@ static void assess(struct health *health)
 	const struct group *way;
 
 	share_refusals(health);
-	for (size_t i = 0; i < facts->worker_count; i++) {
-		const struct owner *owner = owner_of(health, &facts->workers[i]);
-
-		if (owner && !step.owners)
-			step.owners = arena_array(health->arena, facts->worker_count,
-						  sizeof(*step.owners));
-		if (owner)
-			assess_worker(&step, &facts->workers[i], owner);
-	}
+	ARRAY_EACH(const struct worker, worker, facts->workers, facts->worker_count)
+		assess_worker(&step, worker);
 	if (!step.owners)
 		return;
 	step.partly = arena_array(health->arena, facts->worker_count, sizeof(*step.partly));
 	step.cancelled = arena_array(health->arena, facts->worker_count, sizeof(*step.cancelled));
 	ARRAY_EACH(const struct worker, worker, facts->workers, facts->worker_count)
-		if (worker->replica != FACTS_NO_INDEX && !waits(&step, worker))
+		if (worker->replica != FACTS_NO_INDEX && !step.owners[worker->index])
 			step.partly[worker->replica] = true;
 	way = gives_way(&step);
 	step.refused = step.gang_since != TIME_NONE && is_gang_refused(&step);
-	if (step.refused)
-		find_beyond(&step);
-	for (size_t g = 0; g < facts->group_count; g++)
-		cancel(&step, &facts->groups[g], cancelled(&step, &facts->groups[g], way));
+	ARRAY_EACH(const struct group, group, facts->groups, facts->group_count)
+		cancel(&step, group, cancelled(&step, group, way));
 }
 
 /* ---- replicas of a suspended RayCluster ---- */

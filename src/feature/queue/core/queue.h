@@ -7,10 +7,10 @@
  * - Kueue admits a RayCluster as a whole, with all of its groups (one Workload). A step that it refuses is asked for in
  *   part: with several groups, without the one that waits longest; else half of it. One replica keeps its place.
  *   The refusal is read from type and reason of the Workload's condition.
- * - kube-scheduler places Pods of one PodGroup (KEP-4671) together, in steps (feature/native_gangs). Of one that is not placed in the time of a Node the Pods
- *   stay that the free Nodes hold; where they hold none or all, it is asked for in part in the same way. Each part has
- *   that time. A Pod that fits no Node at all gives way alone. The condition
- *   of a PodGroup is not read: it is final with the first success (1.37), and says nothing of later steps.
+ * - kube-scheduler places Pods of one PodGroup (KEP-4671) together, in steps (feature/native_gangs). One that is not placed
+ *   in the time of a Node is asked for in part in the same way, and each part has that time. A Pod that fits no Node at
+ *   all gives way alone. The condition of a PodGroup is not read: it is final with the first success (1.37), and says
+ *   nothing of later steps.
  * - Nothing that is admitted is cancelled: only Pods that wait, no more than the Workload asks for beside
  *   what is admitted, and none when its condition is about other counts.
  *

@@ -20,24 +20,18 @@
 #include "feature/queue/core/queue.h"
 #include "kube/kube_client.h"
 #include "kube/kube_path.h"
-#include "net/log.h"
 #include "net/loop.h"
 #include "net/work.h"
 
+#define VERSION "kueue.x-k8s.io/v1beta2"
 #define PAGE_MAX ((size_t)4 << 20)
 #define CURE                                                                                       \
 	"install the chart with kueue.readWorkloads=true, which grants list of workloads.kueue.x-k8s.io"
 #define TEXT_MAX 200
 
-/* From the newest on; one that is not served is not tried again. */
-static const char *const versions[] = { "kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1" };
-#define VERSION_COUNT (sizeof(versions) / sizeof(versions[0]))
-
 struct reader {
 	struct feature_state of; /* clusters: struct awaited */
 	struct token_bucket budget;
-	size_t version;
-	bool refused; /* logged */
 };
 
 /* A RayCluster with a Pod that waits. */
@@ -132,23 +126,11 @@ static void keep(struct awaited *awaited, const struct kueue_workload *workload)
 static void failed(struct awaited *awaited, const struct err *err)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct reader *reader = awaited->reader;
 	struct kueue_workload workload = kueue_workload_none;
 	bool refused = err->kind == ERR_NOT_FOUND || err->kind == ERR_DENIED;
 
-	if (err->kind == ERR_NOT_FOUND) {
-		reader->version = (reader->version + 1) % VERSION_COUNT;
-		awaited->next_ms = now_ms(reader);
-		if (reader->version > 0)
-			return;
-	}
-	if (refused && !reader->refused)
-		log_info("the Workloads of Kueue cannot be read", "cluster", awaited->of.key,
-			 "error", err->text, "fix", CURE, NULL);
-	if (refused) {
-		reader->refused = true;
-		awaited->next_ms = now_ms(reader) + KUEUE_READER_REFUSED_MS;
-	}
+	if (refused)
+		awaited->next_ms = now_ms(awaited->reader) + KUEUE_READER_REFUSED_MS;
 	workload.problem = arena_printf(&scratch, "its Workload cannot be read: %s%.*s",
 					refused ? CURE "; " : "", TEXT_MAX, err->text);
 	keep(awaited, &workload);
@@ -159,7 +141,6 @@ static void finish(struct awaited *awaited)
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct kueue_workload workload;
 
-	awaited->reader->refused = false;
 	kueue_workload_make(&awaited->slices, &scratch, &workload);
 	keep(awaited, &workload);
 }
@@ -293,9 +274,7 @@ static void answered(void *context, const struct kube_answer *answer UNUSED, con
 static void ask(struct awaited *awaited)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct reader *reader = awaited->reader;
-	char *path = kube_path(&scratch, versions[reader->version], awaited->of.namespace_,
-			       "workloads", NULL, NULL);
+	char *path = kube_path(&scratch, VERSION, awaited->of.namespace_, "workloads", NULL, NULL);
 
 	path = kube_path_query(&scratch, path, "labelSelector",
 			       arena_printf(&scratch, KUEUE_LABEL_JOB_UID "=%s", awaited->uid));
@@ -303,7 +282,7 @@ static void ask(struct awaited *awaited)
 			       arena_printf(&scratch, "%d", KUEUE_READER_PAGE));
 	if (awaited->page > 0)
 		path = kube_path_query(&scratch, path, "continue", awaited->slices.next_page);
-	awaited->call = kube_client_request(reader->of.control->kube,
+	awaited->call = kube_client_request(awaited->reader->of.control->kube,
 					    &(struct kube_request){ .verb = KUBE_GET,
 								    .path = path,
 								    .flow = awaited->of.key,
