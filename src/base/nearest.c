@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define ERRORS_MAX 3
 #define BYTES_PER_ERROR 3
 #define PREFIX_MIN 3
@@ -11,11 +13,6 @@
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;
-}
-
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 /* rows[i % 3][j] is the distance of the first i bytes of `a` and the first j of `b`; three rows are
@@ -36,31 +33,22 @@ size_t nearest_distance(const char *a, const char *b)
 
 		row[0] = i;
 		for (size_t j = 1; j <= b_size; j++) {
-			bool same = lower(a[i - 1]) == lower(b[j - 1]);
+			bool same = text_lower(a[i - 1]) == text_lower(b[j - 1]);
 
 			row[j] = least(above[j - 1] + (same ? 0 : 1),
 				       least(above[j], row[j - 1]) + 1);
-			if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
-			    lower(a[i - 2]) == lower(b[j - 1]))
+			if (i > 1 && j > 1 && text_lower(a[i - 1]) == text_lower(b[j - 2]) &&
+			    text_lower(a[i - 2]) == text_lower(b[j - 1]))
 				row[j] = least(row[j], second[j - 2] + 1);
 		}
 	}
 	return rows[a_size % 3][b_size];
 }
 
-static bool are_equal(const char *a, const char *b)
-{
-	while (*a != '\0' && lower(*a) == lower(*b)) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
 /* Of words that differ at once. */
 static bool is_swapped(const char *a, const char *b)
 {
-	return lower(a[0]) == lower(b[1]) && lower(a[1]) == lower(b[0]);
+	return text_lower(a[0]) == text_lower(b[1]) && text_lower(a[1]) == text_lower(b[0]);
 }
 
 /* One error leaves what is before and behind it equal. */
@@ -73,22 +61,22 @@ size_t nearest_errors(const char *a, const char *b)
 		return nearest_errors(b, a);
 	if (b_size > NEAREST_BYTES_MAX || b_size - a_size > 1)
 		return 2;
-	while (*a != '\0' && lower(*a) == lower(*b)) {
+	while (*a != '\0' && text_lower(*a) == text_lower(*b)) {
 		a++;
 		b++;
 	}
 	if (*a == *b)
 		return 0;
 	if (a_size < b_size)
-		return are_equal(a, b + 1) ? 1 : 2;
-	if (are_equal(a + 1, b + 1))
+		return text_equal_ignoring_case(a, b + 1) ? 1 : 2;
+	if (text_equal_ignoring_case(a + 1, b + 1))
 		return 1;
-	return is_swapped(a, b) && are_equal(a + 2, b + 2) ? 1 : 2;
+	return is_swapped(a, b) && text_equal_ignoring_case(a + 2, b + 2) ? 1 : 2;
 }
 
 static bool continues(const char *word, const char *start)
 {
-	while (*start != '\0' && lower(*word) == lower(*start)) {
+	while (*start != '\0' && text_lower(*word) == text_lower(*start)) {
 		word++;
 		start++;
 	}

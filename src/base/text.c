@@ -30,6 +30,20 @@ int text_hex_byte(const char *text)
 	return value;
 }
 
+char text_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+bool text_equal_ignoring_case(const char *a, const char *b)
+{
+	while (*a != '\0' && text_lower(*a) == text_lower(*b)) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
 bool text_is_among(const char *text, const char *const *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -12,6 +12,10 @@ size_t text_fit(const char *text, size_t max_bytes);
 /* The byte of two hexadecimal digits; -1 where the text has none. */
 int text_hex_byte(const char *text);
 
+/* ASCII, whatever the locale. */
+char text_lower(char c);
+bool text_equal_ignoring_case(const char *a, const char *b);
+
 bool text_is_among(const char *text, const char *const *list, size_t count);
 
 #endif

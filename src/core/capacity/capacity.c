@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "core/capacity/start_params.h"
 #include "core/capacity/tpu.h"
 #include "core/model/label_syntax.h"
@@ -73,20 +74,6 @@ static int64_t amount_of(struct builder *b, const struct quantity *quantity, con
 #define PLACE_LIMITS ".template.spec.containers[0].resources.limits"
 #define PLACE_REQUESTS ".template.spec.containers[0].resources.requests"
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static bool equal_ignoring_case(const char *a, const char *b)
-{
-	while (*a != '\0' && lower(*a) == lower(*b)) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
 static bool is_gpu(const char *resource)
 {
 	return resource && strcmp(resource, "GPU") == 0;
@@ -98,7 +85,7 @@ static const char *lowered(struct arena *arena, const char *name)
 {
 	char *small = arena_strdup(arena, name);
 	for (char *at = small; *at != '\0'; at++)
-		*at = lower(*at);
+		*at = text_lower(*at);
 	return small;
 }
 
@@ -143,7 +130,7 @@ static const struct quantity *own_resource(const struct source *source, const ch
 	if (found)
 		return found;
 	for (size_t i = 0; i < source->resources->count; i++)
-		if (equal_ignoring_case(source->resources->at[i].name, name))
+		if (text_equal_ignoring_case(source->resources->at[i].name, name))
 			return &source->resources->at[i];
 	return NULL;
 }
@@ -248,7 +235,7 @@ static void add_gpus(struct builder *b)
 
 static bool is_standard(const struct builder *b, const char *name)
 {
-	return equal_ignoring_case(name, "CPU") || equal_ignoring_case(name, "memory") ||
+	return text_equal_ignoring_case(name, "CPU") || text_equal_ignoring_case(name, "memory") ||
 	       is_own_gpu(b, name);
 }
 

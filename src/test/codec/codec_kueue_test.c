@@ -171,27 +171,38 @@ static void add_gates(struct buf *buf, const struct drawn *drawn, int group, uns
 			   group, i, 10 * below(state, 3));
 }
 
-static void add_workload(struct buf *buf, const struct drawn *drawn, unsigned *state)
+/* All of apis/kueue/v1beta2/workload_types.go (0.19.2), and those of 0.18; from FIRST_WAIT on nothing is refused. */
+static const char *const reasons[] = { "ExceedsMaxQuota",   "WaitingForQuota",
+				       "NoMatchingFlavor",  "TopologyPlacementFailed",
+				       "Pending",           "WaitingForPreemptedWorkloads",
+				       "Misconfigured",     "Suspended",
+				       "PendingEvaluation", "WaitingForPodsReady",
+				       "Inadmissible",      "OnHold" };
+#define REASONS (int)(sizeof(reasons) / sizeof(reasons[0]))
+#define FIRST_WAIT 5
+
+static int add_workload(struct buf *buf, const struct drawn *drawn, unsigned *state)
 {
-	static const char *const reasons[] = { "ExceedsMaxQuota", "WaitingForQuota",
-					       "TopologyPlacementFailed", "Pending",
-					       "WaitingForPreemptedWorkloads" };
+	int reason = below(state, REASONS);
 
 	buf_printf(
 		buf,
 		", kueue: {name: new, reason: %s, since: '2026-11-20T09:5%d:59Z', message: refused, "
 		"podSets: [{name: head, pods: 1, admitted: 1}",
-		reasons[below(state, 5)], 8 + below(state, 2));
+		reasons[reason], 8 + below(state, 2));
 	for (int g = 0; g < GROUPS; g++)
 		buf_printf(buf, ", {name: g%d, pods: %d, admitted: %d}", g,
 			   drawn[g].admitted + drawn[g].gated, drawn[g].admitted);
 	buf_printf(buf, "]}");
+	return reason;
 }
 
-static void draw(unsigned seed, struct drawn *drawn, struct buf *buf)
+/* The reason of the Workload; -1: it was not read. */
+static int draw(unsigned seed, struct drawn *drawn, struct buf *buf)
 {
 	unsigned state = seed * 2654435761U;
 	bool read = below(&state, 4) > 0;
+	int reason = -1;
 
 	buf_printf(
 		buf,
@@ -238,8 +249,9 @@ static void draw(unsigned seed, struct drawn *drawn, struct buf *buf)
 		add_gates(buf, &drawn[g], g, &state);
 	buf_printf(buf, "]}");
 	if (read)
-		add_workload(buf, drawn, &state);
+		reason = add_workload(buf, drawn, &state);
 	buf_printf(buf, "}");
+	return reason;
 }
 
 /* In addition to the invariants of decide(): none of the Pods that are admitted ends, and replicas stays
@@ -292,7 +304,7 @@ static void check_places(unsigned seed, const struct snapshot *snapshot, const s
 static void test_nothing_admitted_is_cancelled(void **state)
 {
 	AUTO(buf_done) struct buf buf;
-	int cancelled = 0;
+	int cancelled = 0, of_reason[REASONS + 1] = { 0 };
 
 	(void)state;
 	buf_init(&buf, 1 << 20);
@@ -302,15 +314,20 @@ static void test_nothing_admitted_is_cancelled(void **state)
 		struct snapshot snapshot;
 		const struct plan *plan;
 		struct err err;
+		int before = cancelled, reason;
 
 		buf_clear(&buf);
-		draw(seed, drawn, &buf);
+		reason = draw(seed, drawn, &buf);
 		if (snapshot_read(buf_string(&buf), buf.size, &arena, &snapshot, &err) < 0)
 			fail_msg("seed %u: %s", seed, err.text);
 		plan = decide(&snapshot, &arena);
 		check_plan(seed, drawn, plan, &cancelled);
 		check_places(seed, &snapshot, drawn, plan);
+		of_reason[reason + 1] += cancelled - before;
 	}
+	for (int i = 0; i < REASONS; i++)
+		if ((of_reason[i + 1] > 0) != (i < FIRST_WAIT))
+			fail_msg("%s: %d Pods cancelled", reasons[i], of_reason[i + 1]);
 	/* Otherwise the test shows nothing. */
 	assert_true(cancelled > SEEDS / 4);
 }

@@ -1,9 +1,7 @@
 #include "feature/queue/core/queue.h"
 
 #include <string.h>
-#include <strings.h>
 
-#include "base/check.h"
 #include "base/int64.h"
 #include "base/text.h"
 #include "core/decide/patch.h"
@@ -29,14 +27,17 @@ enum admits {
 
 static const struct owner {
 	const char *name;
-	enum sign sign;   /* that a Pod waits for it */
-	const char *word; /* the gate, the reason of Event or condition, or how its message begins */
+	enum sign sign; /* that a Pod waits for it */
+	const char *
+		word; /* the gate, the reason of Event or condition, a part or the beginning of its message */
 	enum admits admits;
 } owners[] = { { "Kueue", SIGN_GATE, KUEUE_ELASTIC_JOB, ADMITS_STEP },
 	       { "Kueue", SIGN_GATE, "kueue.x-k8s.io/admission", ADMITS_PODS },
 	       { "Kueue", SIGN_GATE, "kueue.x-k8s.io/topology", HAS_ADMITTED },
 	       { "Volcano", SIGN_GATE, "scheduling.volcano.sh/queue-allocation-gate", ADMITS_PODS },
 	       { "KAI", SIGN_GATE, "kai.scheduler/queue-admission", ADMITS_PODS },
+	       { "KAI", SIGN_CONDITION, "Non-preemptible workload is over quota", ADMITS_PODS },
+	       { "KAI", SIGN_CONDITION, "quota has reached the allowable limit", ADMITS_PODS },
 	       { "YuniKorn", SIGN_CONDITION, "SchedulingSkipped", ADMITS_PODS },
 	       { "Volcano", SIGN_UNTRIED, "pod group is ", ADMITS_PODS },
 	       { "kube-scheduler", SIGN_GROUP, "", ADMITS_STEP },
@@ -105,34 +106,24 @@ static bool moves_on(const struct health *health, const struct group *group)
 static const struct kueue_pod_set *pod_set_of(const struct kueue_workload *workload,
 					      const struct group *group)
 {
-	if (!workload)
-		return NULL;
 	for (size_t i = 0; i < workload->pod_set_count; i++)
-		if (strcasecmp(workload->pod_sets[i].name, group->spec->name) == 0)
+		if (text_equal_ignoring_case(workload->pod_sets[i].name, group->spec->name))
 			return &workload->pod_sets[i];
 	return NULL;
 }
 
-/* It may be about older numbers than those that are requested. */
-static bool is_about_now(const struct health *health, const struct kueue_workload *workload)
+/* By the reason of its condition, unless that is about older numbers than those that are requested. */
+static bool is_refused(const struct health *health, const struct kueue_workload *workload)
 {
+	static const char *const refusals[] = { "WaitingForQuota", "ExceedsMaxQuota",
+						"NoMatchingFlavor", "TopologyPlacementFailed" };
+
 	ARRAY_EACH(const struct group, group, health->facts->groups, health->facts->group_count) {
 		const struct kueue_pod_set *set = pod_set_of(workload, group);
 
 		if (set && set->pods != group->spec->replicas * group->hosts)
 			return false;
 	}
-	return true;
-}
-
-/* By the type and reason of its condition. */
-static bool is_refused(const struct health *health, const struct kueue_workload *workload)
-{
-	static const char *const refusals[] = { "WaitingForQuota", "ExceedsMaxQuota",
-						"NoMatchingFlavor", "TopologyPlacementFailed" };
-
-	if (!is_about_now(health, workload))
-		return false;
 	if (strcmp(workload->reason, "Pending") == 0)
 		return workload->since != TIME_NONE &&
 		       due_passed(health->facts->due, workload->since, PENDING_MS);
@@ -147,8 +138,7 @@ struct step {
 	time_ms gang_since;
 	int64_t gang_ms;
 	bool refused;
-	const struct owner *
-		*owners; /* of the workers that wait past their time of grace; NULL: none */
+	const struct owner **owners; /* of workers past their time of grace; NULL: none */
 	bool *partly,
 		*cancelled; /* of the replicas of several hosts: not all Pods are held; it loses its place */
 };
@@ -194,15 +184,12 @@ static const struct group *gives_way(const struct step *step)
 		const struct owner *owner;
 		time_ms since = TIME_NONE;
 
-		if (held_replicas(step, group, &owner, &since) == 0)
-			continue;
-		CHECK(owner);
-		if (owner->admits != ADMITS_STEP)
+		if (held_replicas(step, group, &owner, &since) == 0 || !owner ||
+		    owner->admits != ADMITS_STEP)
 			continue;
 		groups++;
-		if (group->frozen || group->spec->replicas <= group->min_replicas)
-			continue;
-		if (!first || since <= first_since) {
+		if (!group->frozen && group->spec->replicas > group->min_replicas &&
+		    (!first || since <= first_since)) {
 			first = group;
 			first_since = since;
 		}
@@ -236,9 +223,8 @@ static int64_t cancelled(const struct step *step, const struct group *group,
 	int64_t held = held_replicas(step, group, &owner, &since), part;
 	bool moves;
 
-	if (held == 0 || group->frozen)
+	if (held == 0 || !owner || group->frozen)
 		return 0;
-	CHECK(owner);
 	moves = moves_on(step->health, group);
 	part = way ? (way == group ? held : 0) : (held + moves) / 2;
 	if (owner->sign == SIGN_GROUP)
@@ -257,16 +243,15 @@ static void cancel(const struct step *step, const struct group *group, int64_t r
 	for (size_t i = group->worker_count; i > 0; i--) {
 		const struct worker *worker =
 			&step->health->facts->workers[group->first_worker + i - 1];
-		bool *taken = worker->replica != FACTS_NO_INDEX ?
-				      &step->cancelled[worker->replica] :
-				      NULL;
+		bool alone = false, *taken = worker->replica != FACTS_NO_INDEX ?
+						     &step->cancelled[worker->replica] :
+						     &alone;
 
-		if (!is_held(step, worker) || (replicas <= 0 && !(taken && *taken)))
+		if (!is_held(step, worker) || (replicas <= 0 && !*taken))
 			continue;
 		step->health->workers[worker->index].gate = GATE_CANCELLED;
-		replicas -= !taken || !*taken;
-		if (taken)
-			*taken = true;
+		replicas -= !*taken;
+		*taken = true;
 	}
 }
 
@@ -276,14 +261,20 @@ static const char *workload_text(const struct health *health, const char *gate)
 {
 	const struct kueue_workload *workload = health->snapshot->kueue;
 
-	if (!workload || (workload->problem[0] == '\0' && workload->name[0] == '\0'))
-		return gate;
-	if (workload->problem[0] != '\0')
+	if (workload && workload->problem[0] != '\0')
 		return arena_printf(health->arena, "%s; %.*s", gate, MESSAGE_MAX,
 				    workload->problem);
+	if (!workload || workload->name[0] == '\0')
+		return gate;
 	return arena_printf(health->arena, "%.*s (Workload %.253s)", MESSAGE_MAX,
 			    workload->message[0] != '\0' ? workload->message : "waits in the queue",
 			    workload->name);
+}
+
+static const struct condition *scheduled_of(const struct worker *worker)
+{
+	return condition_find(worker->pod->conditions, worker->pod->condition_count,
+			      "PodScheduled");
 }
 
 /* Volcano looks for no Node while the queue is over its quota. It then counts the Pods of the PodGroup; of one that fits no
@@ -294,66 +285,59 @@ static bool is_untried(const char *message, const char *beginning)
 	       !strstr(message, "Origin reason is");
 }
 
+/* A Pod that fits no Node is known by itself. */
+static bool is_in_gang(const struct pod_spec *spec, enum obstacle obstacle)
+{
+	return node_sample_gang(spec)[0] != '\0' &&
+	       (obstacle == OBSTACLE_WAITING || obstacle == OBSTACLE_NODE_TIMEOUT);
+}
+
 /* The owner's words about the Pod; NULL: it does not wait for this owner. */
 static const char *words_of(const struct health *health, const struct worker *worker,
-			    const struct condition *scheduled, const struct owner *owner)
+			    const struct owner *owner)
 {
 	const struct worker_health *own = &health->workers[worker->index];
 	const struct pod_spec *spec = &worker->pod->spec;
+	const struct condition *scheduled = scheduled_of(worker);
 	const char *about = owner->word, *words = scheduled ? scheduled->message : "";
-	bool holds = false;
 
-	switch (owner->sign) {
-	case SIGN_GATE:
-		if (own->gated_since == TIME_NONE ||
-		    !text_is_among(about, spec->scheduling_gates.at, spec->scheduling_gates.count))
-			return NULL;
+	if (owner->sign == SIGN_GATE &&
+	    text_is_among(about, spec->scheduling_gates.at, spec->scheduling_gates.count)) {
 		about = arena_printf(health->arena, "scheduling gate %s", about);
 		return owner->admits == ADMITS_STEP ? workload_text(health, about) : about;
-	case SIGN_EVENT:
-		holds = own->refusal && strcmp(own->refusal->reason, about) == 0;
-		words = holds ? own->refusal->message : "";
-		break;
-	case SIGN_CONDITION:
-		holds = scheduled && strcmp(scheduled->reason, about) == 0;
-		break;
-	case SIGN_UNTRIED:
-		holds = is_untried(words, about);
+	}
+	if (owner->sign == SIGN_EVENT && own->refusal && strcmp(own->refusal->reason, about) == 0)
+		words = own->refusal->message;
+	else if (owner->sign == SIGN_UNTRIED && is_untried(words, about))
 		about = "its queue has no room";
-		break;
-	case SIGN_GROUP: /* a Pod that fits no Node is known by itself */
-		if (node_sample_gang(spec)[0] == '\0' ||
-		    (own->obstacle != OBSTACLE_WAITING && own->obstacle != OBSTACLE_NODE_TIMEOUT))
-			return NULL;
-		holds = true;
+	else if (owner->sign == SIGN_GROUP && is_in_gang(spec, own->obstacle)) {
 		about = arena_printf(health->arena, "%s %.253s",
 				     spec->pod_group[0] != '\0' ? "PodGroup" : "Workload",
 				     node_sample_gang(spec));
 		words = own->obstacle_message;
-		break;
-	}
-	return holds ? arena_printf(health->arena, "%s: %.*s", about, MESSAGE_MAX, words) : NULL;
+	} else if (owner->sign != SIGN_CONDITION || !scheduled)
+		return NULL;
+	else if (strcmp(scheduled->reason, about) != 0)
+		return strstr(words, about) ? words : NULL;
+	return arena_printf(health->arena, "%s: %.*s", about, MESSAGE_MAX, words);
 }
 
-static void assess_worker(struct step *step, const struct worker *worker)
+/* A refusal is in force at once, and another sign after its time. */
+static bool is_refusal(const struct owner *owner)
+{
+	return owner->sign == SIGN_EVENT || owner->sign == SIGN_CONDITION;
+}
+
+static void wait_for(struct step *step, const struct worker *worker, const struct owner *owner,
+		     const char *message)
 {
 	struct health *health = step->health;
 	struct worker_health *own = &health->workers[worker->index];
-	const struct condition *scheduled;
-	const struct owner *owner = owners, *end = owners + sizeof(owners) / sizeof(owners[0]);
-	const char *words = NULL;
-	int64_t grace = GRACE_MS;
+	const struct condition *scheduled = scheduled_of(worker);
+	int64_t grace = owner->admits == HAS_ADMITTED || owner->sign == SIGN_GROUP ?
+				facts_launch(health->facts, worker)->node_ms :
+				GRACE_MS;
 
-	if (!worker->pod || !own->waiting_reason)
-		return;
-	scheduled = condition_find(worker->pod->conditions, worker->pod->condition_count,
-				   "PodScheduled");
-	while (owner < end && !(words = words_of(health, worker, scheduled, owner)))
-		owner++;
-	if (!words)
-		return;
-	if (owner->admits == HAS_ADMITTED || owner->sign == SIGN_GROUP)
-		grace = facts_launch(health->facts, worker)->node_ms;
 	if (owner->sign == SIGN_GROUP || owner->sign == SIGN_UNTRIED)
 		own->gated_since = scheduled && scheduled->last_transition != TIME_NONE ?
 					   scheduled->last_transition :
@@ -363,11 +347,10 @@ static void assess_worker(struct step *step, const struct worker *worker)
 		step->gang_ms = int64_max(step->gang_ms, grace);
 	}
 	own->waiting_reason = REASON_WAITS_FOR_QUEUE;
-	own->obstacle_message = arena_printf(health->arena, "%s: %s", owner->name, words);
+	own->obstacle_message = message;
 	own->gate = GATE_WAITS;
 	own->obstacle = OBSTACLE_WAITING;
-	if (owner->sign != SIGN_EVENT && owner->sign != SIGN_CONDITION &&
-	    !due_passed(health->facts->due, own->gated_since, grace))
+	if (!is_refusal(owner) && !due_passed(health->facts->due, own->gated_since, grace))
 		return;
 	own->obstacle = OBSTACLE_GATED;
 	if (!step->owners)
@@ -376,29 +359,44 @@ static void assess_worker(struct step *step, const struct worker *worker)
 	step->owners[worker->index] = owner;
 }
 
-/* A queue admits the hosts of a replica together, and may report one of its Pods alone. */
-static void share_refusals(struct health *health)
+static void find_wait(struct step *step, const struct worker *worker)
 {
-	const struct facts *facts = health->facts;
-	const struct event **refusals = NULL; /* of the replicas */
+	struct health *health = step->health;
+	const char *words;
 
-	ARRAY_EACH(const struct worker, worker, facts->workers, facts->worker_count) {
-		const struct event *refusal = health->workers[worker->index].refusal;
-
-		if (!refusal || worker->replica == FACTS_NO_INDEX)
+	if (!worker->pod || !health->workers[worker->index].waiting_reason)
+		return;
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
+		words = words_of(health, worker, &owners[i]);
+		if (!words)
 			continue;
-		if (!refusals)
-			refusals = arena_array(health->arena, facts->worker_count,
-					       sizeof(struct event *));
-		refusals[worker->replica] = refusal;
+		wait_for(step, worker, &owners[i],
+			 arena_printf(health->arena, "%s: %.*s", owners[i].name, MESSAGE_MAX,
+				      words));
+		return;
 	}
-	ARRAY_EACH(const struct worker, worker, facts->workers,
-		   refusals ? facts->worker_count : 0) {
-		struct worker_health *own = &health->workers[worker->index];
+}
 
-		if (worker->replica != FACTS_NO_INDEX && !own->refusal &&
-		    own->waiting_reason == REASON_WAITING_FOR_NODE)
-			own->refusal = refusals[worker->replica];
+/* A queue admits the hosts of a replica together, and may report one of its Pods alone. */
+static void share_refusals(struct step *step)
+{
+	struct health *health = step->health;
+	const struct facts *facts = health->facts;
+	const struct worker **refused =
+		arena_array(health->arena, facts->worker_count, sizeof(*refused));
+
+	ARRAY_EACH(const struct worker, worker, facts->workers, facts->worker_count)
+		if (worker->replica != FACTS_NO_INDEX && step->owners[worker->index] &&
+		    is_refusal(step->owners[worker->index]))
+			refused[worker->replica] = worker;
+	ARRAY_EACH(const struct worker, worker, facts->workers, facts->worker_count) {
+		const struct worker *other =
+			worker->replica != FACTS_NO_INDEX ? refused[worker->replica] : NULL;
+		enum reason reason = health->workers[worker->index].waiting_reason;
+
+		if (other && (reason == REASON_WAITING_FOR_NODE || reason == REASON_SCHEDULING))
+			wait_for(step, worker, step->owners[other->index],
+				 health->workers[other->index].obstacle_message);
 	}
 }
 
@@ -408,11 +406,11 @@ static void assess(struct health *health)
 	struct step step = { .health = health, .gang_since = TIME_NONE };
 	const struct group *way;
 
-	share_refusals(health);
 	ARRAY_EACH(const struct worker, worker, facts->workers, facts->worker_count)
-		assess_worker(&step, worker);
+		find_wait(&step, worker);
 	if (!step.owners)
 		return;
+	share_refusals(&step);
 	step.partly = arena_array(health->arena, facts->worker_count, sizeof(*step.partly));
 	step.cancelled = arena_array(health->arena, facts->worker_count, sizeof(*step.cancelled));
 	ARRAY_EACH(const struct worker, worker, facts->workers, facts->worker_count)
