@@ -41,7 +41,7 @@ static int add_all(const char *list, struct arena *arena, struct kueue_slices *s
 
 static void make(const char *list, struct arena *arena, struct kueue_workload *ret_workload)
 {
-	struct kueue_slices slices = { .next_page = "" };
+	struct kueue_slices slices = { .list = { .at = NULL } };
 	struct err err;
 
 	if (add_all(list, arena, &slices, &err))
@@ -121,7 +121,7 @@ static void test_invalid(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		AUTO(arena_done) struct arena arena = ARENA_INIT;
-		struct kueue_slices slices = { .next_page = "" };
+		struct kueue_slices slices = { .list = { .at = NULL } };
 		struct err err;
 
 		assert_int_equal(add_all(lists[i], &arena, &slices, &err), -1);

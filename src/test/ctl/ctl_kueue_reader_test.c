@@ -198,7 +198,8 @@ static void test_again_when_the_counts_change(void **state)
 static void test_pages(void **state)
 {
 	static const struct step steps[] = {
-		{ .expect = PATH, .text = "{'metadata': {'continue': 'p/2'}, 'items': [" ENDED "]}" },
+		{ .expect = PATH,
+		  .text = "{'metadata': {'continue': 'p/2'}, 'items': [" ENDED "]}" },
 		{ .expect = PATH "&continue=p%2F2", .text = "{'items': [" WAITING "]}" },
 	};
 

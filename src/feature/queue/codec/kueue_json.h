@@ -37,8 +37,6 @@ struct kueue_slice {
 
 struct kueue_slices {
 	VEC(struct kueue_slice) list;
-	const char *
-		next_page; /* of the list, for the parameter `continue`; "": that was the last one */
 };
 
 /* Adds one of kueue.x-k8s.io/v1beta2, unless it has ended; copies into the arena. */
