@@ -108,7 +108,7 @@ class Kueue:
 
     def topology(self, label: str) -> str:
         """A flavor of the Nodes with this label, of which Kueue chooses one for each Pod."""
-        api, metadata = {"apiVersion": "kueue.x-k8s.io/v1beta2"}, {"name": "hosts"}
+        api, metadata = {"apiVersion": "kueue.x-k8s.io/v1beta2"}, {"name": label.replace("/", "-")}
         levels = [{"nodeLabel": "kubernetes.io/hostname"}]
         self._server.apply({**api, "kind": "Topology", "metadata": metadata, "spec": {"levels": levels}})
         spec = {"nodeLabels": {label: "true"}, "topologyName": metadata["name"]}
