@@ -149,7 +149,7 @@ def _plain(tenant: Tenant) -> None:
 
 
 def _of_v1(tenant: Tenant) -> None:
-    tenant.cluster(autoscalerOptions={"version": "v1"})
+    tenant.cluster(edit=lambda made: made["spec"]["autoscalerOptions"].update(version="v1"))
 
 
 def _reply(name: str, what: str, make: Callable[[Tenant], None] = _plain) -> Kind:
@@ -213,7 +213,7 @@ REPLIES = [
     _reply("shapes-8k", "8,500 shapes, 0.35 MB, for 300 groups", _many_groups),
     _reply("gangs-1k", "1,000 distinct placement groups", _many_groups),
     _reply("numbers", "integers and amounts beyond their bounds", _with_worker),
-    _reply("kv-requests", "8 MB of requests stored under autoscaler v1", _of_v1),
+    _reply("kv-requests", "0.6 MB of requests stored under autoscaler v1", _of_v1),
 ]
 FLOODS = [
     _flood("flood-rst", "RST_STREAM"),

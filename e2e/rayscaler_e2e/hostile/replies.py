@@ -67,8 +67,8 @@ def reply(*parts: bytes) -> bytes:
 
 
 def stored_requests() -> bytes:
-    """InternalKVGetReply: 8 MB of JSON, as request_resources() stores it under autoscaler v1."""
-    return _bytes(2, b"[" + b'{"CPU": 1},' * 700_000 + b'{"CPU": 1}]')
+    """InternalKVGetReply: 0.6 MB of JSON, as request_resources() stores it under autoscaler v1."""
+    return _bytes(2, b"[" + b'{"CPU": 1},' * 50_000 + b'{"CPU": 1}]')
 
 
 # -- attacks; each takes the name of the head Pod ---------------------------------------------------------
