@@ -210,7 +210,9 @@ class Bench:
             try:
                 wait_until(lambda: self._all_safe(kinds), SAFE_SECONDS, "honest clusters to be safe to scale down", 1)
             except WaitTimeout:
-                failures.append(f"{len(UNSAFE.findall(self.read_metrics()))} honest clusters were not safe to scale down")
+                text = self.read_metrics()
+                unsafe = f"{len(UNSAFE.findall(text))} honest clusters were not safe to scale down"
+                failures.append(unsafe if text else "the metrics could not be read")
         figures = self.fleet.ask("figures")
         if self.options.rate and not figures["demands"]:
             failures.append("no honest cluster had new demand")
