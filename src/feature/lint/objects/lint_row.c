@@ -224,6 +224,43 @@ static bool holds(const struct check *check, const struct lint_row *row, struct 
 
 /* ---- rows ---- */
 
+static bool is_below(const char *version, long major, long minor)
+{
+	char *end;
+	long first = strtol(version, &end, 10);
+	long second = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+
+	return first < major || (first == major && second < minor);
+}
+
+/* The version of the head's image "rayproject/ray:2.60.0-py312"; "": it names none. */
+static const char *version_of_image(const struct check *check)
+{
+	struct lint_found image = lint_found_follow(
+		(struct lint_found){ check->object, "" },
+		"spec headGroupSpec template spec containers 0 image", check->arena);
+	const char *tag = strstr(lint_found_text(image, check->arena), "/ray:");
+
+	return tag ? arena_strndup(check->arena, tag + 5, strspn(tag + 5, "0123456789.")) : "";
+}
+
+/* One version is suggested everywhere: that of the head's image, where it is late enough. */
+static const char *fix_of(const struct check *check, const struct lint_row *row)
+{
+	static const char name[] = "rayVersion: ";
+	const char *image = version_of_image(check);
+	long major, minor;
+	char *rest;
+
+	if (strncmp(row->fix, name, strlen(name)) != 0 || *image == '\0')
+		return row->fix;
+	major = strtol(row->fix + strlen(name), &rest, 10);
+	minor = *rest == '.' ? strtol(rest + 1, NULL, 10) : 0;
+	if (is_below(image, major, minor))
+		return row->fix;
+	return arena_printf(check->arena, "%s%s", name, image);
+}
+
 static void report(const struct check *check, const struct lint_row *row, const char *variable,
 		   const char *path)
 {
@@ -233,7 +270,7 @@ static void report(const struct check *check, const struct lint_row *row, const 
 		arena_printf(check->arena, "%s%s%s%s%s", variable, *variable != '\0' ? " " : "",
 			     row->why, rows->refuses ? "; KubeRay 1.7 refuses the " : "",
 			     rows->refuses ? check->kind : ""),
-		row->fix);
+		fix_of(check, row));
 
 	if (rows->is_info)
 		finding->severity = LINT_INFO;
@@ -359,15 +396,6 @@ static void check_row(const struct check *check, const struct lint_row *row)
 
 		check_start(check, row, (struct lint_found){ group, path });
 	}
-}
-
-static bool is_below(const char *version, long major, long minor)
-{
-	char *end;
-	long first = strtol(version, &end, 10);
-	long second = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
-
-	return first < major || (first == major && second < minor);
 }
 
 unsigned lint_row_facts(const char *kind, const struct cJSON *object, struct arena *arena)
