@@ -36,7 +36,8 @@ class Mutant(NamedTuple):
 
 def template(form: Object) -> Object:
     ray = {"name": "ray-worker", "image": "rayproject/ray:2.60.0", "resources": {"limits": AMOUNTS, "requests": AMOUNTS}}
-    spec = {"containers": [{**ray, **form.get("ray", {})}], **form.get("spec", {})}
+    more = form.get("spec", {})
+    spec = {**more, "containers": [{**ray, **form.get("ray", {})}, *more.get("containers", [])[1:]]}
     return {"metadata": form.get("metadata", {}), "spec": spec}
 
 
@@ -114,7 +115,9 @@ def test_lint_and_the_server_agree(api_server, namespace, tmp_path, form):
     wrong = []
     for mutant, errors in zip(all_of_them, lint(all_of_them, tmp_path)):
         words = refused(api_server, namespace, mutant.template)
-        claims = [one["message"] for one in errors if "the API server refuses each Pod" in one["message"]]
+        # A server that does not know the other words of an init container's restartPolicy drops them.
+        dropped = mutant.path[1:2] == ("initContainers",) and mutant.path[-1] == "restartPolicy"
+        claims = [one["message"] for one in errors if "the API server refuses each Pod" in one["message"] and not dropped]
         where = f"{'.'.join(map(str, mutant.path))}: {mutant.change[:40]}"
         if words and not errors and not any(one in words for one in NOT_JUDGED):
             wrong.append(f"{where}: no error, and the server has {words[-200:]}")

@@ -21,6 +21,7 @@ struct check {
 	struct lint_found group; /* headGroupSpec, or an element of workerGroupSpecs */
 	struct lint_found spec;  /* of the Pod */
 	const char *own;         /* the container that KubeRay adds, "" for none */
+	bool has_logs;           /* KubeRay adds the volume ray-logs */
 	bool own_command;        /* annotation ray.io/overwrite-container-cmd of the RayCluster */
 };
 
@@ -186,8 +187,7 @@ static bool is_init_of_other(const struct check *check, struct lint_found list, 
 
 static void check_container(const struct check *check, struct lint_found list, size_t index)
 {
-	static const char *const volumes[] = { "shared-mem", "ray-logs", "log-volume", "ray-token",
-					       NULL };
+	static const char *const volumes[] = { "ray-logs", "shared-mem", "ray-token", NULL };
 	static const char *const claims[] = { NULL };
 	struct lint_found one = lint_found_element(list, index, check->arena);
 	const char *name = name_of(check, one);
@@ -211,7 +211,8 @@ static void check_container(const struct check *check, struct lint_found list, s
 	check_twice(check, one, "env", "name", false);
 	check_twice(check, one, "volumeMounts", "mountPath", true);
 	check_twice(check, one, "ports", "name", true);
-	check_references(check, one, "volumeMounts", "volumes", volumes);
+	check_references(check, one, "volumeMounts", "volumes",
+			 check->has_logs ? volumes : volumes + 1);
 	check_references(check, one, "volumeDevices", "volumes", claims);
 	check_references(check, one, "resources claims", "resourceClaims", claims);
 }
@@ -439,6 +440,7 @@ void lint_template_check(const struct cJSON *cluster, struct arena *arena,
 	struct check check = { .arena = arena, .findings = findings };
 	bool scaled =
 		cJSON_IsTrue(lint_found_follow(root, "spec enableInTreeAutoscaling", arena).json);
+	bool collects = lint_found_follow(root, "spec historyServerOptions", arena).json;
 
 	check.own_command = strcmp(lint_found_text(own, arena), "true") == 0;
 	check_image(&check, lint_found_follow(root, "spec autoscalerOptions", arena));
@@ -446,8 +448,10 @@ void lint_template_check(const struct cJSON *cluster, struct arena *arena,
 			      findings);
 	check.group = lint_found_follow(root, "spec headGroupSpec", arena);
 	check.own = scaled ? AUTOSCALER_CONTAINER : "";
+	check.has_logs = scaled || collects;
 	check_group(&check);
 	check.own = "wait-gcs-ready";
+	check.has_logs = collects;
 	groups = lint_found_follow(root, "spec workerGroupSpecs", arena);
 	if (!cJSON_IsArray(groups.json))
 		return;
