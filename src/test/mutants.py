@@ -172,6 +172,9 @@ MUTANTS = [
     Mutant(COUNTED, "for (__VA_ARGS__, bounded_count(1))", "for (__VA_ARGS__)", "base_bounded_test", "FAILED"),
     Mutant(COUNTED, "while (bounded_count(1), (__VA_ARGS__))", "while (__VA_ARGS__)", "base_bounded_test", "FAILED"),
     Mutant(GATE, "for (", "UNCOUNTED_FOR(", "make lint-banned", "uncounted loop"),
+    Mutant(GATE, "for (", "for BOUNDED_NOTHING(", "make lint-banned", "uncounted loop"),
+    Mutant(GATE, "for (", "again: goto again;\n\tfor (", "make lint-banned", "uncounted loop"),
+    Mutant(GATE, "for (", "\n#undef\tfor\n\tfor (", "make lint-banned", "uncounted loop"),
     # ---- reports of others (docs/internals/reports.md), in its order
     Mutant("src/feature/repair/core/node_failures.c", "2 * failures.most <= failures.count", "failures.most > failures.count", GOLDEN, "FAILED"),
     Mutant("src/feature/repair/core/node_failures.c", "worker->registered && worker->pod", "worker->pod", GOLDEN, "FAILED"),
