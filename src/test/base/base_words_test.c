@@ -100,6 +100,20 @@ static void junk_makes_them_useless_and_not_large(void **state)
 	assert_in_range(words_count(words), 1, WORDS_MAX);
 }
 
+/* Texts so short that their number is the limit. */
+static void there_are_at_most_as_many_words(void **state)
+{
+	char text[16];
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * WORDS_MAX; i++) {
+		(void)snprintf(text, sizeof(text), "%x", i);
+		(void)words_find(words, text, true);
+		(void)words_find(words, text, true);
+	}
+	assert_int_equal(words_count(words), WORDS_MAX);
+}
+
 static void an_arena_takes_texts_from_its_words(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT, other = ARENA_INIT;
@@ -125,11 +139,9 @@ static void an_arena_takes_texts_from_its_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_is_seen_twice_is_kept_once),
-		TEST(looking_is_not_seeing),
-		TEST(words_stay_where_they_are),
-		TEST(junk_makes_them_useless_and_not_large),
-		TEST(an_arena_takes_texts_from_its_words),
+		TEST(what_is_seen_twice_is_kept_once), TEST(looking_is_not_seeing),
+		TEST(words_stay_where_they_are),       TEST(junk_makes_them_useless_and_not_large),
+		TEST(there_are_at_most_as_many_words), TEST(an_arena_takes_texts_from_its_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

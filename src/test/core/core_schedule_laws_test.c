@@ -645,6 +645,36 @@ static void cut_search_launches_something(void **state)
 	assert_true(cuts > 0);
 }
 
+/* Tasks alone, so that one list is cut between two choices. */
+static void cut_packing_launches_less(void **state)
+{
+	int cuts = 0;
+
+	(void)state;
+	for (int i = 0; i < count / 30; i++) {
+		struct cpu_budget budget = { .spent = cut_at_once, .units = 1 };
+		struct arena arena = ARENA_INIT;
+		struct scheduling scheduling = { &arena, NULL };
+		int64_t whole;
+
+		random_make(&world, &arena, first_seed + (uint64_t)i);
+		for (size_t j = 0; j < world.problem.type_count; j++)
+			world.types[j].min_nodes = 0;
+		world.problem.gang_count = world.problem.constraint_count = 0;
+		whole = all_launches(&world.problem, schedule(&world.problem, &arena));
+		world.problem.may_be_cut = true;
+		world.problem.cpu_budget = &budget;
+		assert_true(cpu_budget_run(&budget, &arena, run_schedule, &scheduling));
+		cuts += whole > 0 && scheduling.result->cut &&
+			all_launches(&world.problem, scheduling.result) < whole;
+		world.problem.may_be_cut = false;
+		world.problem.cpu_budget = NULL;
+		arena_done(&arena);
+	}
+	print_message("%d cut packings launched less\n", cuts);
+	assert_true(count < 100 || cuts > 0);
+}
+
 static long number_of(const char *name, long otherwise)
 {
 	const char *text = getenv(name);
@@ -665,6 +695,7 @@ int main(void)
 		cmocka_unit_test(cheapest_never_costs_more),
 		cmocka_unit_test(cheapest_launches_nothing_more),
 		cmocka_unit_test(cut_search_launches_something),
+		cmocka_unit_test(cut_packing_launches_less),
 	};
 
 	first_seed = (uint64_t)number_of("SCHEDULE_LAWS_SEED", 1);

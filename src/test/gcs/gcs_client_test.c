@@ -1,5 +1,6 @@
 /* The client of a Ray head against a scripted GCS: cluster id, token, and every way in which a call
  * can end. */
+#include "base/budget.h"
 #include "test/support/gcs_bench.h"
 
 static void test_get_state(void **state)
@@ -231,6 +232,23 @@ static void test_free_inside_a_callback(void **state)
 	gcs_bench_close();
 }
 
+/* The tree of the JSON is on the heap, where no arena charges it. */
+static void test_stored_requests_are_charged_before_they_are_parsed(void **state)
+{
+	struct budget budget = { .name = "replies", .limit_bytes = 64 << 10 };
+	AUTO(arena_done) struct arena arena = { .budget = &budget };
+	struct ray_constraint constraint;
+	char text[2000];
+	struct err err;
+
+	(void)state;
+	memset(text, ' ', sizeof(text));
+	memcpy(text, "[{\"CPU\": 1}]", 12);
+	assert_int_equal(gcs_requests_parse(text, sizeof(text) / 2, &arena, &constraint, &err), 0);
+	assert_int_equal(gcs_requests_parse(text, sizeof(text), &arena, &constraint, &err), -1);
+	assert_int_equal(err.kind, ERR_LIMIT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +262,7 @@ int main(void)
 		cmocka_unit_test(test_configure_ends_calls),
 		cmocka_unit_test(test_cancel_and_free),
 		cmocka_unit_test(test_free_inside_a_callback),
+		cmocka_unit_test(test_stored_requests_are_charged_before_they_are_parsed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
