@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Dict, List, Set
+from typing import Any, Dict, List, Set
 
 # Its value: uid of the Pod/name of the container/node.
 MARK_VARIABLE = "RAYSCALER_BENCH_CONTAINER"
@@ -39,6 +39,14 @@ def pids_of(pod_uid: str = "[^/]+", container: str = "[^/]+", node: str = "[^/]+
         if any(map(mark.fullmatch, words)):
             sessions.add(session)
     return [pid for pid, session in session_of.items() if session in sessions]
+
+
+def gcs_server(head: Dict[str, Any]) -> int:
+    """The process of the GCS of this head Pod."""
+    for pid in pids_of(head["metadata"]["uid"]):
+        if b"gcs_server" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]:
+            return pid
+    raise AssertionError(f"no gcs_server of {head['metadata']['name']}")
 
 
 def _state(pid: int) -> str:

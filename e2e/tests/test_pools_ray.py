@@ -1,13 +1,19 @@
 """GPUPools with real Ray: idle workers are released for others, busy ones are not. Gangs: test_pools_gangs.py."""
 
 import os
+import signal
+import subprocess
+import time
 from typing import List
 
 import pytest
 
+from rayscaler_e2e import paths
+from rayscaler_e2e.apiserver import ADMIN_USER
+from rayscaler_e2e.pod_reaper import gcs_server
 from rayscaler_e2e.pools import Fleet, Held
 from rayscaler_e2e.scenario import hold
-from rayscaler_e2e.wait import processes_per_core, wait_until
+from rayscaler_e2e.wait import allowed, processes_per_core, wait_until
 
 pytestmark = pytest.mark.minutes
 
@@ -98,3 +104,41 @@ def test_who_runs_work_reads_why_it_waits_and_when_it_ends(pool, teams, controll
         wait_until(lambda: any(ends in line and f"for {pool.space('b')}/" in line for line in first.autoscaler_lines()), 60, "when the other ends")
         second.end()
         first.end()
+
+
+def test_a_gcs_that_does_not_answer_keeps_no_gpus_from_others(pool, teams, controller, namespace, work_dir):
+    """Its asks are confirmed no longer: the grants that it cannot use are named, and others have them after a bound."""
+    pool.create(8, {"name": "a"}, {"name": "b"}, {"name": "s"})
+    controller(namespace, everywhere=True)
+    (hung,) = teams.add("b")
+    fleet = Fleet(pool)
+    fleet.add("before", "s", 8)
+    fleet.wait(60, before=8)
+    kubeconfig = pool.server.write_kubeconfig(work_dir / "admin.kubeconfig", token=pool.server.tokens[ADMIN_USER])
+    shown = lambda: subprocess.run(  # noqa: E731
+        [str(paths.program()), "status", "--pools"], capture_output=True, text=True, check=True, env={"KUBECONFIG": str(kubeconfig)}
+    ).stdout
+    with hung.program() as program:
+        program.actors(4, num_gpus=1)
+        wait_until(lambda: pool.queue("b").get("waiting") == "4", 60, "the actors to wait")
+        fleet.add("asks", "a", 8)
+        wait_until(lambda: pool.queue("a").get("waiting") == "8", 60, "the others to wait")
+        hung.recorder.may_be_blind()
+        gcs = gcs_server(hung.head())
+        os.kill(gcs, signal.SIGSTOP)
+        try:
+            fleet.end("before")
+            ended = time.time()
+            fleet.wait(30, asks=4)
+            unused = f"{hung.namespace}/b has not used 4 GPUs, granted at "
+            wait_until(lambda: unused in fleet.limited("asks"), 30, "the reason of the one that waits", 0.1)
+            wait_until(lambda: unused in shown(), 10, "status --pools", 0.1)
+            fleet.wait(60, asks=8)
+            took = time.time() - ended
+        finally:
+            os.kill(gcs, signal.SIGCONT)
+        print(f"others have all GPUs {took:.1f} s after they became free")
+        assert took < allowed(45) and hung.replicas() == 0
+        fleet.end("asks")
+        program.ready("actors", 90)
+        program.end()

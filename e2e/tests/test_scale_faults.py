@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rayscaler_e2e import ray_manifests as rm
-from rayscaler_e2e.pod_reaper import pids_of
+from rayscaler_e2e.pod_reaper import gcs_server
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
@@ -86,7 +86,7 @@ def test_a_gcs_that_does_not_answer_for_a_while(scenario, namespace, controller)
     control = controller(namespace)
     one.request(ONE_GPU)
     (worker,) = one.wait_joined(1)
-    gcs = gcs_server(one)
+    gcs = gcs_server(one.head())
     one.recorder.may_be_blind()
     os.kill(gcs, signal.SIGSTOP)
     try:
@@ -118,7 +118,7 @@ def test_a_gcs_that_is_gone_costs_no_worker(scenario, namespace, controller):
     head = one.head()["metadata"]["name"]
     since = len(control.lines())
     one.recorder.may_be_blind()
-    os.kill(gcs_server(one), signal.SIGKILL)
+    os.kill(gcs_server(one.head()), signal.SIGKILL)
     wait_until(lambda: any("DemandUnavailable" in str(line) for line in control.lines()[since:]), 60, "the message")
     one.request(None)
     hold(lambda: one.workers() == [worker] and one.replicas() == 1, IDLE + 3, "nothing is removed unseen")
@@ -161,11 +161,3 @@ def test_an_api_server_that_is_gone_for_a_while(shared, controller, api_server):
         assert program.call("release", name="long") == [busy]
         program.end()
     one.wait_empty()
-
-
-def gcs_server(one) -> int:
-    """The process id of the GCS of this head."""
-    for pid in pids_of(one.head()["metadata"]["uid"]):
-        if b"gcs_server" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]:
-            return pid
-    raise AssertionError(f"no gcs_server of {one.name}")
