@@ -569,6 +569,11 @@ static const struct field queue_status_fields[] = {
 		   .description =
 			   "Since when a unit waits that it would have within its guarantee; "
 			   "absent: none does."),
+	FIELD_INTEGER(QUEUE_STATUS, unused_seconds, "unusedGPUSeconds", .check = bound_count,
+		      .description =
+			      "GPU time for which GPUs stayed unused while they were saved for its "
+			      "units. A twentieth of its use and of time is taken off; until "
+			      "then no more are saved. Absent: 0."),
 	FIELD_END,
 };
 

@@ -1352,6 +1352,8 @@ void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 			old ? ARRAY_FIND(old->queues, old->queue_count, name, queue->name) : NULL;
 
 		ret_status->waiting = resource_sum(ret_status->waiting, queue->waiting);
+		queue->unused_seconds = pool_past_unused(&allocation->pasts[pool],
+							 (size_t)(queue - table->figures));
 		if (!is_below_guarantee(table, (size_t)(queue - table->figures)))
 			continue;
 		queue->below_guarantee_since = before ? before->below_guarantee_since : TIME_NONE;

@@ -28,6 +28,16 @@ struct pool_past {
 	int64_t owed[GPU_POOL_QUEUES_MAX + 1]; /* by queue */
 };
 
+/* Without that of the present reservation, which a new leader continues. */
+static inline int64_t pool_past_unused(const struct pool_past *past, size_t queue)
+{
+	bool present = past->reserved_since > 0 && past->saved_for == queue;
+
+	return queue > GPU_POOL_QUEUES_MAX || present ?
+		       0 :
+		       past->owed[queue] / (RESOURCE_UNIT * MS_PER_SECOND);
+}
+
 struct pool_input {
 	const struct gpu_pool *const *pools; /* by name, that of the flags last */
 	const int64_t *capacities;           /* of each; as found where the pool does not say */

@@ -470,11 +470,27 @@ static uint64_t past_key(const struct gpu_pool *pool)
 	return key;
 }
 
+/* Those of the status, of a leader before. */
+static void read_debts(const struct gpu_pool *pool, struct pool_past *past)
+{
+	const struct gpu_pool_status *status = pool->status;
+
+	for (size_t q = 0; status && q <= pool->queue_count; q++) {
+		const char *name = q < pool->queue_count ? pool->queues[q].name : "";
+		const struct gpu_pool_queue_status *found =
+			ARRAY_FIND(status->queues, status->queue_count, name, name);
+
+		past->owed[q] = resource_product(found ? found->unused_seconds : 0,
+						 RESOURCE_UNIT * MS_PER_SECOND);
+	}
+}
+
 /* Those of pools that were there before, with these queues, stay. */
 static void make_pasts(struct pool_ledger *ledger, struct pool_past *old, size_t old_count)
 {
 	ledger->pasts = memory_array(ledger->pool_count + 1, sizeof(*ledger->pasts));
 	for (size_t p = 0; p < ledger->pool_count; p++) {
+		read_debts(ledger->pools[p], &ledger->pasts[p]);
 		ledger->pasts[p].pool = past_key(ledger->pools[p]);
 		for (size_t i = 0; i < old_count; i++)
 			if (old[i].pool == ledger->pasts[p].pool)
