@@ -35,7 +35,8 @@ static inline int64_t pool_past_unused(const struct pool_past *past, size_t queu
 
 	return queue > GPU_POOL_QUEUES_MAX || present ?
 		       0 :
-		       past->owed[queue] / (RESOURCE_UNIT * MS_PER_SECOND);
+		       past->owed[queue] / (RESOURCE_UNIT * MS_PER_SECOND) +
+			       (past->owed[queue] % (RESOURCE_UNIT * MS_PER_SECOND) > 0);
 }
 
 struct pool_input {
