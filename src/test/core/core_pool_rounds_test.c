@@ -735,7 +735,7 @@ static void wait_for_whole_pool(int64_t of_y)
 }
 
 /* One of 4 GPUs was left unused for 400 s, and 4 workers start: 1,520 s of GPUs with what was paid meanwhile. A
- * twentieth of the pool pays it in 7,600 s. */
+ * twentieth of the pool pays it in 7,600 s, of which 61 s have passed. */
 static void nothing_is_saved_for_a_queue_that_left_much_unused(void **state)
 {
 	(void)state;
@@ -744,10 +744,16 @@ static void nothing_is_saved_for_a_queue_that_left_much_unused(void **state)
 	scene.now += 400 * SECOND;
 	wait_for_whole_pool(0);
 	expect(X, 4, 0);
+	scene.now += SECOND; /* before its launch */
+	wait_for_whole_pool(3);
+	expect(Y, 0, 0);
+	scene.asks[X].list.count = 0;
+	allocate();
+	scene.now += 60 * SECOND;
 	wait_for_whole_pool(3);
 	expect(Y, 1, 0);
 	assert_non_null(strstr(why(X), "no GPUs are saved for its queue"));
-	scene.now += 7590 * SECOND;
+	scene.now += 7530 * SECOND;
 	wait_for_whole_pool(3);
 	expect(Y, 1, 0);
 	assert_true(scene.last->next <= scene.now + 11 * SECOND);

@@ -7,8 +7,8 @@
 
 /* The part of the GPU time of the pool, and of what a queue uses, that its reservations may leave unused. */
 #define POOL_DEBT_PART 20
-#define POOL_DEBT_START_MS                                                                         \
-	300000 /* a reserved unit that is granted owes so much: its workers start */
+#define POOL_DEBT_LAUNCH_MS 60000 /* a grant of a reservation stays so long, until it is launched */
+#define POOL_DEBT_START_MS 300000 /* and owes so much, as its workers start */
 
 /* The reservations of one pool, from one allocation to the next. Zero: none yet. A reservation that gave its
  * unit nothing is followed by as long a time without one, and by twice as long after each further one. A queue owes
@@ -25,15 +25,22 @@ struct pool_past {
 	time_ms at;             /* of the last allocation */
 	int64_t saved;          /* unused since then, for this queue */
 	size_t saved_for;
+	time_ms granted_since; /* a unit for which they were saved, of this queue; its launch follows */
+	size_t granted_to;
 	int64_t owed[GPU_POOL_QUEUES_MAX + 1]; /* by queue */
 };
 
-/* Without that of the present reservation, which a new leader continues. */
+/* Its reservation is there, or was granted a moment ago. */
+static inline bool pool_past_has(const struct pool_past *past, size_t queue, time_ms now)
+{
+	return (past->reserved_since > 0 && past->saved_for == queue) ||
+	       (now - past->granted_since < POOL_DEBT_LAUNCH_MS && past->granted_to == queue);
+}
+
+/* For a new leader, which continues a reservation. */
 static inline int64_t pool_past_unused(const struct pool_past *past, size_t queue)
 {
-	bool present = past->reserved_since > 0 && past->saved_for == queue;
-
-	return queue > GPU_POOL_QUEUES_MAX || present ?
+	return queue > GPU_POOL_QUEUES_MAX || pool_past_has(past, queue, past->at) ?
 		       0 :
 		       past->owed[queue] / (RESOURCE_UNIT * MS_PER_SECOND) +
 			       (past->owed[queue] % (RESOURCE_UNIT * MS_PER_SECOND) > 0);

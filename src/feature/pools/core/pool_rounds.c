@@ -92,7 +92,7 @@ static void refuse_debtors(const struct pool_past *past, struct pool_table *tabl
 		size_t queue = queue_of(table, unit->cluster);
 
 		unit->refused = !unit->unreserved && past->owed[queue] > 0 &&
-				(past->reserved_since == 0 || past->saved_for != queue);
+				!pool_past_has(past, queue, past->at);
 	}
 }
 
@@ -102,9 +102,11 @@ static void note_saved(struct pool_past *past, const struct pool_table *table, i
 	int64_t free = free_in(table, capacity);
 
 	past->saved = 0;
-	if (granted != SHARE_NONE)
-		owe(past, queue_of(table, table->units.at[granted].cluster),
-		    table->units.at[granted].amount, POOL_DEBT_START_MS);
+	if (granted != SHARE_NONE && past->at - past->granted_since >= POOL_DEBT_LAUNCH_MS) {
+		past->granted_since = past->at;
+		past->granted_to = queue_of(table, table->units.at[granted].cluster);
+		owe(past, past->granted_to, table->units.at[granted].amount, POOL_DEBT_START_MS);
+	}
 	if (unit == SHARE_NONE)
 		return;
 	if (table->result.units[unit] == SHARE_COMING)
