@@ -96,17 +96,25 @@ static void refuse_debtors(const struct pool_past *past, struct pool_table *tabl
 	}
 }
 
+/* Once for each grant. */
+static void note_granted(struct pool_past *past, size_t queue, int64_t amount)
+{
+	if (past->granted_to == queue && past->at - past->granted_since < POOL_DEBT_LAUNCH_MS)
+		return;
+	past->granted_since = past->at;
+	past->granted_to = queue;
+	owe(past, queue, amount, POOL_DEBT_START_MS);
+}
+
 static void note_saved(struct pool_past *past, const struct pool_table *table, int64_t capacity)
 {
 	size_t unit = table->result.reserved, granted = table->result.granted;
 	int64_t free = free_in(table, capacity);
 
 	past->saved = 0;
-	if (granted != SHARE_NONE && past->at - past->granted_since >= POOL_DEBT_LAUNCH_MS) {
-		past->granted_since = past->at;
-		past->granted_to = queue_of(table, table->units.at[granted].cluster);
-		owe(past, past->granted_to, table->units.at[granted].amount, POOL_DEBT_START_MS);
-	}
+	if (granted != SHARE_NONE)
+		note_granted(past, queue_of(table, table->units.at[granted].cluster),
+			     table->units.at[granted].amount);
 	if (unit == SHARE_NONE)
 		return;
 	if (table->result.units[unit] == SHARE_COMING)
