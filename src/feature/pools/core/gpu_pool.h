@@ -86,8 +86,8 @@ struct gpu_pool_queue_status {
 	int64_t waiting_units;
 	int64_t share; /* held beyond the guarantee, divided by weight and the pool's size; 1/10000 */
 	time_ms below_guarantee_since; /* a unit waits that fits the guarantee; TIME_NONE */
-	int64_t unused_seconds;        /* of GPUs that were saved for it (pool_past), for a new leader */
-	time_ms waiting_since;         /* of the unit that waits longest; TIME_NONE. Not written */
+	int64_t unused_seconds; /* of GPUs that were saved for it (pool_past), for a new leader */
+	time_ms waiting_since;  /* of the unit that waits longest; TIME_NONE. Not written */
 };
 
 /* `count` equal units of one RayCluster that wait since one moment: their place in the order, which a
