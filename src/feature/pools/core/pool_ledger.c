@@ -475,7 +475,9 @@ static void read_debts(const struct gpu_pool *pool, struct pool_past *past)
 {
 	const struct gpu_pool_status *status = pool->status;
 
-	for (size_t q = 0; status && q <= pool->queue_count; q++) {
+	if (!status)
+		return;
+	for (size_t q = 0; q <= pool->queue_count; q++) {
 		const char *name = q < pool->queue_count ? pool->queues[q].name : "";
 		const struct gpu_pool_queue_status *found =
 			ARRAY_FIND(status->queues, status->queue_count, name, name);
