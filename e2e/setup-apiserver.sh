@@ -4,7 +4,7 @@
 #   e2e/setup-apiserver.sh [PROGRAM...]
 #
 # PROGRAM: etcd, kube-apiserver (these two are the default), kubectl, kube-controller-manager,
-# kube-scheduler, helm; of a real node kubelet, kube-proxy, device-plugin, dra-driver; e2eautoscaler.test of KubeRay;
+# kube-scheduler, helm; of a real node kubelet, kube-proxy, device-plugin, dra-driver, kube-router; e2eautoscaler.test of KubeRay;
 # kube-apiserver-1.37 and kube-scheduler-1.37, for what 1.34 lacks (test_native_gangs.py).
 # The servers are taken from KUBEBUILDER_ASSETS, else PATH, else the user's cache; kubectl,
 # kube-controller-manager and kube-scheduler from KUBEBUILDER_ASSETS, else the cache, all others from
@@ -21,6 +21,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rayscaler
 helm_version=v3.19.5
+kube_router_version=v2.1.0
 if [ $# -eq 0 ]; then
 	set -- etcd kube-apiserver
 fi
@@ -35,10 +36,18 @@ cannot() {
 
 # kubectl, the controllers and the scheduler of other versions would make other outputs.
 pinned() { case $1 in etcd | kube-apiserver) return 1 ;; esac }
-of_cache() { of_node "$1" || of_newest "$1" || [ -n "$(module_of "$1")" ] || [ "$1" = helm ]; }
+of_cache() { of_node "$1" || of_newest "$1" || [ -n "$(module_of "$1")" ] || [ -n "$(installed_version "$1")" ]; }
 of_node() { case $1 in kubelet | kube-proxy | device-plugin) ;; *) return 1 ;; esac }
 
 of_newest() { case $1 in *-1.37) ;; *) return 1 ;; esac }
+
+# Programs that are installed from a module of their own.
+installed_version() {
+	case $1 in
+	helm) echo "$helm_version" ;;
+	kube-router) echo "$kube_router_version" ;;
+	esac
+}
 
 # Programs of other projects: the directory of the module here that pins them.
 module_of() {
@@ -152,20 +161,25 @@ build_etcd() {
 	say "built etcd in $((SECONDS - started)) s"
 }
 
+# $1: its name; $2: its package; $3: flags of the linker
+install_program() {
+	local started=$SECONDS version
+	version=$(installed_version "$1")
+	prepare_go
+	say "building $1 $version from source: 2 minutes on two cores, once"
+	GOBIN=$cache/bin "$go" install -v -ldflags "-s -w $3" "$2@$version" 2>&1 | show_progress "about 1000" ||
+		cannot "$1 could not be built"
+	source_key "$1" >"$cache/bin/$1.key"
+	say "built $1 $version in $((SECONDS - started)) s"
+}
+
 build_helm() {
-	local started=$SECONDS minor version
+	local minor version
 	version=$(kubernetes_version)
 	minor=${version#v1.}
-	prepare_go
-	say "building helm $helm_version from source: 2 minutes on two cores, once"
-	GOBIN=$cache/bin "$go" install -v -ldflags "-s -w \
-		-X helm.sh/helm/v3/internal/version.version=$helm_version \
+	install_program helm helm.sh/helm/v3/cmd/helm "-X helm.sh/helm/v3/internal/version.version=$helm_version \
 		-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 \
-		-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=${minor%%.*}" \
-		"helm.sh/helm/v3/cmd/helm@$helm_version" 2>&1 | show_progress "about 1000" ||
-		cannot "helm could not be built"
-	source_key helm >"$cache/bin/helm.key"
-	say "built helm $helm_version in $((SECONDS - started)) s"
+		-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=${minor%%.*}"
 }
 
 # A DRA driver, kubernetes-sigs' example, or a program of KubeRay's tests.
@@ -202,8 +216,8 @@ show_progress() {
 }
 
 source_key() {
-	if [ "$1" = helm ]; then
-		echo "$helm_version"
+	if [ -n "$(installed_version "$1")" ]; then
+		installed_version "$1"
 	elif [ "$1" = etcd ]; then
 		cat "$here"/apiserver/etcd/*
 	elif [ -n "$(module_of "$1")" ]; then
@@ -240,7 +254,7 @@ print_found() {
 }
 
 make_missing() {
-	local name kubernetes=() node=() newest=() modules=() etcd= helm=
+	local name kubernetes=() node=() newest=() modules=() etcd= helm= router=
 	for name in "${wanted[@]}"; do
 		drop_old_build "$name"
 		if find_program "$name" >/dev/null && ! is_of_debian "$name"; then
@@ -249,6 +263,7 @@ make_missing() {
 		case $name in
 		etcd) etcd=yes ;;
 		helm) helm=yes ;;
+		kube-router) router=yes ;;
 		kubelet | kube-proxy | device-plugin) node+=("$name") ;;
 		*-1.37) newest+=("$name") ;;
 		dra-driver | e2eautoscaler.test) modules+=("$name") ;;
@@ -263,6 +278,7 @@ make_missing() {
 	done
 	[ -z "$etcd" ] || build_etcd
 	[ -z "$helm" ] || build_helm
+	[ -z "$router" ] || install_program kube-router github.com/cloudnativelabs/kube-router/v2/cmd/kube-router ""
 	rm -rf "$cache/go" "$cache/golang" "$cache/golang-debian" # some 3 GB that nothing needs now
 }
 
@@ -271,7 +287,7 @@ main() {
 	for name in "${wanted[@]}"; do
 		case $name in
 		etcd | kube-apiserver | kubectl | kube-controller-manager | kube-scheduler | kubelet | kube-proxy | helm) ;;
-		device-plugin | dra-driver | e2eautoscaler.test | kube-apiserver-1.37 | kube-scheduler-1.37) ;;
+		device-plugin | dra-driver | kube-router | e2eautoscaler.test | kube-apiserver-1.37 | kube-scheduler-1.37) ;;
 		*) say "unknown program $name"; exit 2 ;;
 		esac
 	done

@@ -11,7 +11,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rayscaler
-node_packages=(conntrack containerd containernetworking-plugins dnsmasq-base iproute2 iptables kmod mount procps runc util-linux)
+node_packages=(conntrack containerd containernetworking-plugins dnsmasq-base iproute2 ipset iptables kmod mount procps runc util-linux)
 ray_packages=(hostname iproute2 libc-bin libstdc++6 procps python-is-python3 python3 wget)
 programs=(etcd kube-apiserver kubectl kube-controller-manager kube-scheduler helm kubelet kube-proxy device-plugin dra-driver)
 
