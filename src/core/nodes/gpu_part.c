@@ -43,13 +43,25 @@ void gpu_part_totals(const struct node *node, int64_t ret_totals[GPU_PART_AMOUNT
 void gpu_part_used(const struct node *node, const struct pod *pod, const struct resources *request,
 		   int64_t ret_used[GPU_PART_AMOUNTS])
 {
-	int64_t memory = memory_of(node);
-	int64_t whole = resources_amount(request, WHOLE, 0);
-	int64_t fraction = resources_amount(request, FRACTION, 0);
-	int64_t part = resources_amount(request, MEMORY, 0);
+	int64_t memory, whole = 0, fraction = 0, part = 0;
 
-	if (labels_value(&pod->labels, GPU_PART_GROUP))
+	/* One walk: each Pod of a fleet is counted. */
+	for (size_t i = 0; i < request->count; i++) {
+		const struct resource *asked = &request->at[i];
+
+		if (strcmp(asked->name, WHOLE) == 0)
+			whole = asked->amount;
+		else if (strcmp(asked->name, FRACTION) == 0)
+			fraction = asked->amount;
+		else if (strcmp(asked->name, MEMORY) == 0)
+			part = asked->amount;
+	}
+	ret_used[0] = ret_used[1] = 0;
+	if (whole > 0 && labels_value(&pod->labels, GPU_PART_GROUP))
 		whole = 0;
+	if (whole == 0 && fraction == 0 && part == 0)
+		return;
+	memory = memory_of(node);
 	ret_used[0] = resource_sum(whole, memory > 0 ? part / memory : 0);
 	ret_used[1] = memory > 0 ? times(resource_sum(whole, fraction), memory) : 0;
 }

@@ -19,7 +19,7 @@ void gpu_part_totals(const struct node *node, int64_t ret_totals[GPU_PART_AMOUNT
  * caller. */
 void gpu_part_used(const struct node *node, const struct pod *pod, const struct resources *request,
 		   int64_t ret_used[GPU_PART_AMOUNTS]);
-extern const char *const gpu_part_names[GPU_PART_AMOUNTS];
+extern const char *const gpu_part_names[GPU_PART_AMOUNTS]; /* sorted */
 bool gpu_part_is(const char *resource);
 
 #endif

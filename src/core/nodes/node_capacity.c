@@ -52,8 +52,8 @@ static void make_devices(const struct node *node, struct node_amount *amount, st
 			amount->allocatable / RESOURCE_UNIT / count * RESOURCE_UNIT;
 }
 
-void node_capacity_init(struct node_capacity *capacity, const struct node *node,
-			const struct device_table *devices, struct arena *arena)
+/* The amounts, without rows and devices. */
+static void read_node(struct node_capacity *capacity, const struct node *node, struct arena *arena)
 {
 	size_t most = node->capacity.count + node->allocatable.count;
 	int64_t parts[GPU_PART_AMOUNTS];
@@ -95,11 +95,28 @@ void node_capacity_init(struct node_capacity *capacity, const struct node *node,
 			amounts[count++] = amounts[i];
 	}
 	*capacity = (struct node_capacity){ node, ARENA_COPY(arena, amounts, count), count };
-	VEC_EACH(struct node_amount, amount, capacity) {
-		amount->row = device_find(devices, amount->resource);
-		make_devices(node, amount, arena);
-	}
 	CHECK(count <= most);
+}
+
+/* like: of another Node, or NULL; most Nodes have the same resources. */
+static void find_rows(struct node_capacity *capacity, const struct node_capacity *like,
+		      const struct device_table *devices, struct arena *arena)
+{
+	for (size_t i = 0; i < capacity->count; i++) {
+		struct node_amount *amount = &capacity->at[i];
+		bool same = like && i < like->count &&
+			    strcmp(like->at[i].resource, amount->resource) == 0;
+
+		amount->row = same ? like->at[i].row : device_find(devices, amount->resource);
+		make_devices(capacity->node, amount, arena);
+	}
+}
+
+void node_capacity_init(struct node_capacity *capacity, const struct node *node,
+			const struct device_table *devices, struct arena *arena)
+{
+	read_node(capacity, node, arena);
+	find_rows(capacity, NULL, devices, arena);
 }
 
 /* guess: the column of the same place of another Node; most Nodes have the same resources. */
@@ -136,10 +153,15 @@ void node_capacities_init(struct node_capacities *capacities, const struct node 
 						.arena = arena,
 						.by_name = MAP_IN(arena) };
 	capacities->at = arena_array(arena, count, sizeof(*capacities->at));
-	for (size_t i = 0; i < count; i++)
-		if (nodes[i].allocatable.count > 0)
-			node_capacity_init(&capacities->at[capacities->count++], &nodes[i], devices,
-					   arena);
+	for (size_t i = 0; i < count; i++) {
+		struct node_capacity *own = &capacities->at[capacities->count];
+
+		if (nodes[i].allocatable.count == 0)
+			continue;
+		read_node(own, &nodes[i], arena);
+		find_rows(own, capacities->count > 0 ? own - 1 : NULL, devices, arena);
+		capacities->count++;
+	}
 	sort_stable(capacities->at, capacities->count, sizeof(*capacities->at), compare_capacities);
 	CHECK(capacities->count <= count);
 	for (size_t i = 0; i < capacities->count; i++)
@@ -234,11 +256,12 @@ static void change_parts(struct node_capacity *capacity, const struct pod *pod,
 			 const struct resources *request, int sign)
 {
 	int64_t used[GPU_PART_AMOUNTS];
+	size_t at = 0;
 
 	gpu_part_used(capacity->node, pod, request, used);
 	for (size_t i = 0; i < GPU_PART_AMOUNTS; i++) {
 		struct node_amount *amount =
-			used[i] > 0 ? node_capacity_amount(capacity, gpu_part_names[i]) : NULL;
+			used[i] > 0 ? next_amount(capacity, gpu_part_names[i], &at) : NULL;
 
 		if (amount)
 			amount->used = changed(&amount->sum, (__int128)sign * used[i]);
