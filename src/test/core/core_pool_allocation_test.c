@@ -346,6 +346,28 @@ static void test_places_are_those_of_the_template(void **state)
 	expect(allocate(), 3, 2, 0);
 }
 
+/* A resource that only qualifies a device needs no place on Nodes that do not name it, and one where they do. */
+static void test_a_qualifier_keeps_no_unit_from_its_place(void **state)
+{
+	static const struct quantity half[] = {
+		{ "nvidia.com/gpu", "1", true, UNITS(1) },
+		{ "nvidia.com/gpucores", "50", true, UNITS(50) },
+	};
+	static const struct quantity cores[] = {
+		{ "nvidia.com/gpu", "8", true, UNITS(8) },
+		{ "nvidia.com/gpucores", "100", true, UNITS(100) },
+	};
+
+	(void)state;
+	scene.pool.gpus = UNITS(8);
+	add_node("n1");
+	scene.one.limits = (struct quantities){ half, 2 };
+	ask(2, 0, 1, 3);
+	expect(allocate(), 2, 3, 0);
+	scene.nodes[0].allocatable = scene.nodes[0].capacity = (struct quantities){ cores, 2 };
+	expect(allocate(), 2, 2, 0);
+}
+
 /* Idle workers of the borrower: those of one Node make the unit fit, and no others end. */
 static void test_whole_nodes_are_released_first(void **state)
 {
@@ -973,6 +995,7 @@ int main(void)
 		TEST(test_a_gang_is_granted_whole_or_not_at_all),
 		TEST(test_an_amount_is_not_a_place),
 		TEST(test_places_are_those_of_the_template),
+		TEST(test_a_qualifier_keeps_no_unit_from_its_place),
 		TEST(test_whole_nodes_are_released_first),
 		TEST(test_work_comes_before_requests),
 		TEST(test_a_request_waits_behind_work),

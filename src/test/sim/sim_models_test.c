@@ -171,6 +171,50 @@ static void set_pool(struct sim_case *c, const struct node_pool *pool)
 	c->input.models.pools = (struct node_pools){ pool, 1 };
 }
 
+/* The workers of this group that get a Node of the pool. */
+static int64_t workers_on(const struct node *node, const struct quantities *shares)
+{
+	const struct node_pool pool = { .node = *node, .min_nodes = 1, .max_nodes = 1 };
+	struct sim_case c;
+	struct worker_group group;
+	int64_t count;
+
+	sim_case_init(&c);
+	group = sim_case_group(&c, "gpu", 1, 0, 4);
+	group.replicas = group.min_replicas = 4;
+	group.template.spec.gpu_shares = *shares;
+	sim_case_cluster(&c, "one", &group, 1);
+	set_pool(&c, &pool);
+	sim_case_add(&c, 0, SECOND, 1, sim_case_bundles(&c, 0, RESOURCE_UNIT, 1), 1);
+	c.input.end_ms = 1000 * SECOND;
+	count = run(&c)->groups[0].peak_workers;
+	sim_case_done(&c);
+	return count;
+}
+
+/* Parts of GPUs by annotation use up those of the Node; a Node that is cordoned or not Ready has no Pod. */
+static void nodes_of_a_pool_are_judged_as_others(void **state)
+{
+	static const struct quantity half = { "gpu-fraction", "0.5", true, RESOURCE_UNIT / 2 };
+	static const struct quantity amounts[] = {
+		{ "cpu", "64", true, 64 * RESOURCE_UNIT },
+		{ "nvidia.com/gpu", "1", true, GPU },
+	};
+	static const struct condition not_ready = { .type = "Ready", .status = "False" };
+	struct node node = { .name = "a100", .allocatable = { amounts, 2 } };
+	const struct quantities none = { 0 }, shares = { &half, 1 };
+
+	(void)state;
+	assert_int_equal(workers_on(&node, &none), 4);
+	assert_int_equal(workers_on(&node, &shares), 2);
+	node.unschedulable = true;
+	assert_int_equal(workers_on(&node, &none), 0);
+	node.unschedulable = false;
+	node.conditions = &not_ready;
+	node.condition_count = 1;
+	assert_int_equal(workers_on(&node, &none), 0);
+}
+
 /* A task starts a process, the next one takes it, an actor beside it starts its own. */
 static void processes_start_once(void **state)
 {
@@ -503,6 +547,7 @@ int main(void)
 		cmocka_unit_test(pack_and_spread),
 		cmocka_unit_test(work_without_gpus_avoids_gpu_workers),
 		cmocka_unit_test(recorded_start_times),
+		cmocka_unit_test(nodes_of_a_pool_are_judged_as_others),
 		cmocka_unit_test(processes_start_once),
 		cmocka_unit_test(clusters_share_a_stock),
 		cmocka_unit_test(refusals_delay_nodes),
