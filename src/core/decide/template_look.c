@@ -165,6 +165,17 @@ static void add_extras(const struct offer *offer, const struct group *group,
 	}
 }
 
+static bool all_have(const struct witnesses *witnesses, const char *key, const char *value)
+{
+	for (size_t i = 0; i < witnesses->count; i++) {
+		const char *own = labels_value(&witnesses->at[i]->node->labels, key);
+
+		if (!own || strcmp(own, value) != 0)
+			return false;
+	}
+	return true;
+}
+
 static struct labels common_labels(const struct offer *offer, const struct witnesses *witnesses)
 {
 	struct label *labels = arena_array(
@@ -172,18 +183,12 @@ static struct labels common_labels(const struct offer *offer, const struct witne
 	size_t count = 0;
 
 	for (size_t k = 0; k < sizeof(kept_labels) / sizeof(kept_labels[0]); k++) {
-		const char *value = labels_value(&witnesses->at[0]->node->labels, kept_labels[k]);
-		bool common = value && strlen(value) <= MEMORY_TEMPLATE_NAME_SIZE_MAX;
+		const char *key = kept_labels[k];
+		const char *value = labels_value(&witnesses->at[0]->node->labels, key);
 
-		if (common)
-			for (size_t i = 1; i < witnesses->count; i++) {
-				const char *other = labels_value(&witnesses->at[i]->node->labels,
-								 kept_labels[k]);
-
-				common = other && strcmp(other, value) == 0;
-			}
-		if (common)
-			labels[count++] = (struct label){ kept_labels[k], value };
+		if (value && strlen(value) <= MEMORY_TEMPLATE_NAME_SIZE_MAX &&
+		    all_have(witnesses, key, value))
+			labels[count++] = (struct label){ key, value };
 	}
 	return labels_sort(labels, count);
 }
