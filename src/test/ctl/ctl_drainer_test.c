@@ -472,6 +472,20 @@ static void test_a_setting_without_effect_is_a_condition(void **state)
 	assert_non_null(strstr(unread(), "--repair-drain-requests has no effect"));
 }
 
+/* It would be completed, and the Node let go, under the Pods of other namespaces. */
+static void test_requests_are_not_read_with_a_namespace(void **state)
+{
+	(void)state;
+	requests = LIST_OF(REQUEST("d1", "n1", ""));
+	options.namespace_ = "a";
+	start();
+	assert_non_null(strstr(unread(), "--repair-drain-requests has no effect with --namespace"));
+	control.features = alone;
+	control.nodes = nodes_new(&control);
+	assert_true(loop_wait_until(script.loop, knows_nodes, NULL, WAIT_MS));
+	assert_int_equal(server_count(script.server, "GET /apis/nvsentinel.nvidia.com"), 0);
+}
+
 /* Two decisions 10 s apart: the workers on the sick Node, and the GPU time that the idle ones lose. */
 static void test_workers_and_lost_gpu_time_are_counted(void **state)
 {
@@ -531,6 +545,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_event_of_a_failed_worker_has_the_sign,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_setting_without_effect_is_a_condition, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_requests_are_not_read_with_a_namespace, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_workers_and_lost_gpu_time_are_counted, setup,
 						teardown),

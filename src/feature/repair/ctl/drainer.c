@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/nearest.h"
 #include "core/model/identity.h"
 #include "core/model/pod_status.h"
 #include "ctl/pass/pass.h"
@@ -16,7 +15,6 @@
 #include "feature/repair/core/repair_signal.h"
 #include "feature/repair/ctl/drain_requests.h"
 #include "feature/repair/ctl/worker_failures.h"
-#include "net/log.h"
 #include "net/loop.h"
 
 struct drainer {
@@ -187,7 +185,11 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 	const struct settings *settings = &drainer->of.control->options->settings;
 	const char *message = NULL;
 
-	if (settings->repair_drain_requests && !drain_requests_are_read(&drainer->requests))
+	if (settings->repair_drain_requests && drainer->of.control->options->namespace_[0] != '\0')
+		message =
+			"--repair-drain-requests has no effect with --namespace, which hides the Pods of "
+			"other namespaces on the Node; run one controller for all namespaces";
+	else if (settings->repair_drain_requests && !drain_requests_are_read(&drainer->requests))
 		message =
 			"--repair-drain-requests has no effect: DrainRequests cannot be read; install "
 			"NVSentinel's kind, and the chart with config.repairDrainRequests=true";
@@ -209,31 +211,6 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 
 /* ---- the feature ---- */
 
-/* A condition of the setting may be of a program of one's own, so a published one that is near is a hint only. */
-static void hint_at_conditions(const struct settings *settings)
-{
-	for (size_t i = 0; i < settings->repair_conditions.count; i++) {
-		AUTO(arena_done) struct arena scratch = ARENA_INIT;
-		const char *entry = settings->repair_conditions.at[i];
-		struct nearest nearest = nearest_start(
-			arena_printf(&scratch, "%.*s", (int)strcspn(entry, "="), entry));
-		const char *status = strchr(entry, '=');
-		char hint[NEAREST_HINT_SIZE];
-
-#define X(type, sick, source) nearest_offer(&nearest, type);
-		REPAIR_CONDITION_TABLE(X)
-#undef X
-		if (nearest.word && nearest.distance > 0)
-			log_warning("a condition of --repair-conditions is not a published one",
-				    "condition", entry, "hint", nearest_hint(&nearest, hint) + 2,
-				    NULL);
-		if (status && strcmp(status, "=True") != 0 && strcmp(status, "=False") != 0 &&
-		    strcmp(status, "=Unknown") != 0)
-			log_warning("a status of --repair-conditions is not True, False or Unknown",
-				    "condition", entry, NULL);
-	}
-}
-
 static void start(void *self)
 {
 	struct drainer *drainer = self;
@@ -241,9 +218,10 @@ static void start(void *self)
 
 	if (options_sidecar(control->options))
 		return;
-	hint_at_conditions(&control->options->settings);
 	drainer->grant_timer = loop_timer_new(control->loop, renew_grants, drainer);
-	if (control->options->settings.repair_drain_requests)
+	/* Else a Node would be let go under the Pods of other namespaces. */
+	if (control->options->settings.repair_drain_requests &&
+	    control->options->namespace_[0] == '\0')
 		drain_requests_start(&drainer->requests, control);
 }
 
