@@ -9,35 +9,51 @@
 
 struct condition;
 
-/* Taints, of a Node or of a device, that say that it is to be repaired; they act. X(key, source) */
+/* Taints, of a Node or of a device, that say that it is to be repaired; they act.
+ * X(key, source: file and version) */
 #define REPAIR_TAINT_TABLE(X)                                                                      \
-	X("nvidia.com/gpu-xid-error",                                                              \
-	  "NVSentinel README.md and fault-quarantine/pkg/reconciler: the taint of its rule sets")  \
-	X("nvidia.com/syslog-xid-error", "the same, of the check SysLogsXIDError")                 \
-	X("gpu.nvidia.com/xid",                                                                    \
-	  "kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/device_health.go")         \
+	X("nvidia.com/gpu-xid-error", "NVSentinel docs/INTEGRATIONS.md 9087c1f8")                  \
+	X("nvidia.com/gpu-nvlink-error", "the same")                                               \
+	X("nvidia.com/gpu-error", "the same")                                                      \
+	X("nvidia.com/syslog-xid-error", "the same")                                               \
+	X("gpu.nvidia.com/xid", "kubernetes-sigs/dra-driver-nvidia-gpu "                           \
+				"site/content/docs/guides/gpu-health-checking.md 132094a5")        \
 	X("gpu.nvidia.com/gpu-lost", "the same")
 
 /* Conditions of Nodes that say that a device is sick; reported, and act only where --repair-conditions names them.
- * X(type, status while it is sick, source) */
+ * X(type, status while it is sick, source: file and version) */
 #define REPAIR_CONDITION_TABLE(X)                                                                  \
-	X("GpuMemWatch", "True", "NVSentinel docs: gpu-health-monitor, the checks of DCGM")        \
+	X("GpuMemWatch", "True", "NVSentinel docs/INTEGRATIONS.md 9087c1f8")                       \
 	X("GpuNvlinkWatch", "True", "the same")                                                    \
 	X("GpuPcieWatch", "True", "the same")                                                      \
 	X("GpuThermalWatch", "True", "the same")                                                   \
-	X("SysLogsXIDError", "True", "NVSentinel health-monitors/syslog-health-monitor/main.go")   \
+	X("GpuPowerWatch", "True", "the same")                                                     \
+	X("GpuInforomWatch", "True", "the same")                                                   \
+	X("GpuSmWatch", "True", "the same")                                                        \
+	X("GpuMcuWatch", "True", "the same")                                                       \
+	X("GpuPmuWatch", "True", "the same")                                                       \
+	X("GpuDriverWatch", "True", "the same")                                                    \
+	X("NVSwitchFatalError", "True", "the same")                                                \
+	X("NVSwitchDown", "True", "the same")                                                      \
+	X("SysLogsXIDError", "True", "the same")                                                   \
 	X("SysLogsSXIDError", "True", "the same")                                                  \
 	X("SysLogsGPUFallenOff", "True", "the same")                                               \
 	X("XidCriticalError", "True",                                                              \
-	  "GoogleCloudPlatform/container-engine-accelerators pkg/gpu/nvidia/health_check")         \
+	  "GoogleCloudPlatform/container-engine-accelerators "                                     \
+	  "pkg/gpu/nvidia/health_check/health_checker.go 06e703e6")                                \
 	X("AcceleratedHardwareReady", "False",                                                     \
-	  "docs.aws.amazon.com/eks/latest/userguide/node-health-nma.html")                         \
-	X("GPUMissing", "True", "learn.microsoft.com/azure/aks/gpu-health-monitoring")             \
+	  "aws/eks-node-monitoring-agent pkg/conditions/conditions.go baf7e155")                   \
+	X("GPUMissing", "True",                                                                    \
+	  "MicrosoftDocs/azure-aks-docs articles/aks/gpu-health-monitoring.md 35ef8f3d")           \
 	X("NVLinkStatusInactive", "True", "the same")                                              \
 	X("XIDErrors", "True", "the same")                                                         \
 	X("IBLinkFlapping", "True", "the same")                                                    \
-	X("NebiusGPUError", "True", "docs.nebius.com/kubernetes/maintenance/health-checks")        \
-	X("Ready", "Unknown", "kubernetes pkg/controller/nodelifecycle: its kubelet is silent")
+	X("NebiusGPUError", "True",                                                                \
+	  "nebius/nebius-solutions-library "                                                       \
+	  "soperator/modules/k8s/k8s_ng_workers_v2.tf c1861f98")                                   \
+	X("Ready", "Unknown",                                                                      \
+	  "kubernetes v1.34 pkg/controller/nodelifecycle/node_lifecycle_controller.go: "           \
+	  "its kubelet is silent")
 
 /* Of the inventory's Nodes, while they are sick. */
 #define REPAIR_NODE_CONDITIONS(X) REPAIR_CONDITION_TABLE(X)
@@ -51,7 +67,8 @@ enum repair_source {
 	REPAIR_BY_DEVICE, /* a taint of a device, for the workers that have it by a claim */
 };
 
-/* A DrainRequest: nvsentinel.nvidia.com/v1alpha1, NVSentinel plugins/slinky-drainer/api/v1alpha1/types.go. The program
+/* A DrainRequest: nvsentinel.nvidia.com/v1alpha1, NVSentinel plugins/slinky-drainer/api/v1alpha1/types.go
+ * (4cd1945f). The program
  * that drains the Node completes it by the condition DrainComplete (drainrequest_controller.go). */
 struct drain_request {
 	const char *namespace_, *name, *uid, *resource_version;
