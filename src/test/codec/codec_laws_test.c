@@ -395,9 +395,11 @@ static void check_two_passes(const char *name, const struct snapshot *snapshot,
 				fail_msg(
 					"%s: %s was drained and is not deleted, or was notified and is",
 					name, group->terminate.at[i].pod);
-		/* At maxReplicas demand asks for the replacement when the work of a sick Node has ended. */
+		/* A worker on a sick Node counts until its work has ended and its drain is accepted: at maxReplicas
+		 * demand asks for the replacement then, else it is launched beside it. */
 		if (after->groups.at[g].target_replicas != group->target_replicas &&
-		    !(plan->repair && group->target_replicas == group->replicas) &&
+		    !(plan->repair &&
+		      group->target_replicas == group->replicas + group->to_launch) &&
 		    !gives_up_a_gang(plan, snapshot->now))
 			fail_msg("%s: the drained group %s has another target", name, group->name);
 	}
