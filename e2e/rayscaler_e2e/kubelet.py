@@ -15,8 +15,8 @@ runs as it is in the Pod, with two flags that replace a Pod's network and file s
 The container of a Pod with ResourceClaims sees the GPUs that they have (``pod_devices``). With --no-scheduler
 a kube-scheduler binds the Pods.
 
-With Node objects in the API server a Pod needs a Node with room (all resources that it requests),
-matching nodeSelector and tolerated NoSchedule taints; without any, it fits. Annotations of a Pod
+With Node objects in the API server a Pod needs a Node without cordon, with room (all resources that it
+requests), matching nodeSelector and tolerated NoSchedule taints; without any, it fits. Annotations of a Pod
 (of a group's template, to have them on every Pod of it):
 
     bench.rayscaler.dev/unschedulable   any text: PodScheduled False with this message, until it is

@@ -54,7 +54,7 @@ class Scheduler:
                     used.update(requests(other))
             room = (node.get("status") or {}).get("allocatable") or {}
             fits = all(used[name] + amount <= quantity.parse(room.get(name, 0)) for name, amount in wanted.items())
-            if fits and _selected(pod, node) and _tolerated(pod, node):
+            if fits and not node["spec"].get("unschedulable") and _selected(pod, node) and _tolerated(pod, node):
                 return node["metadata"]["name"]
         return None
 

@@ -136,7 +136,7 @@ def test_a_drain_request_that_is_withdrawn(shared, controller, api_server, drain
     one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=IDLE)
     api_server.let_read_nodes(one.namespace)
     drain_requests.let(one.namespace)
-    control = controller(one.namespace, "--repair-drain-requests", "--repair-deadline-seconds", "5", "--repair-deletes")
+    control = controller(one.namespace, "--repair-drain-requests", "--repair-deadline-seconds", "5", "--repair-deletes", everywhere=True)
     with one.program() as program:
         program.actors(1, name="busy", num_gpus=1)
         (old,) = program.ready("busy")
@@ -247,11 +247,12 @@ def test_serve_moves_without_a_failed_request(scenario, controller, api_server, 
 
 
 def test_a_drain_request_is_completed_when_the_node_is_empty(shared, controller, api_server, drain_requests, gpu_nodes):
-    gpu_nodes.make()
+    """The Node, the only one with a GPU, is repaired then, and takes work again at once."""
+    gpu_nodes.make(1)
     one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=300)
     api_server.let_read_nodes(one.namespace)
     drain_requests.let(one.namespace)
-    controller(one.namespace, "--repair-drain-requests")
+    controller(one.namespace, "--repair-drain-requests", everywhere=True)
     with one.program() as program:
         program.call("request", bundles=[{"GPU": 1}])
         one.wait_joined(1)
@@ -261,7 +262,12 @@ def test_a_drain_request_is_completed_when_the_node_is_empty(shared, controller,
         drain_requests.create("drain-1", node)
         conditions = wait_until(lambda: drain_requests.conditions("drain-1"), 60, "the request to be complete")
         assert [(c["type"], c["status"], c["reason"]) for c in conditions] == [("DrainComplete", "True", "NoPods")]
-        assert not [p for p in one.worker_pods() if p["spec"]["nodeName"] == node]
+        assert not one.worker_pods()
+        program.actors(1, name="waiting", num_gpus=1)
+        hold(lambda: not joined(one), 3, "the Node takes no worker")
+        gpu_nodes.change(node, unschedulable=False)
+        program.ready("waiting", 20)
+        assert [pod["spec"]["nodeName"] for pod in one.worker_pods()] == [node]
         program.end()
 
 
@@ -272,7 +278,7 @@ def test_a_controller_killed_in_each_step_goes_on(shared, controller, api_server
     api_server.let_read_nodes(one.namespace)
     drain_requests.let(one.namespace)
     flags = ("--repair-drain-requests", "--repair-deletes", "--repair-deadline-seconds", "20", "--raylet-gone-seconds", "10")
-    control = controller(one.namespace, *flags)
+    control = controller(one.namespace, *flags, everywhere=True)
     with one.program() as program:
         program.actors(1, name="busy", num_gpus=1)
         (old,) = program.ready("busy")
