@@ -377,11 +377,11 @@ static const char *nodes_text(const struct facts *facts, const size_t *counts)
 {
 	const size_t begun = counts[REPAIR_STATE_BEGUN], waits = counts[REPAIR_STATE_WAITS];
 	const size_t others = facts->repair->nodes.count - begun - waits;
-	const struct repair_node *first = NULL;
+	const struct repair_node *first = facts->repair->nodes.at; /* there is one */
 	const char *text;
 
 	VEC_EACH(const struct repair_node, node, &facts->repair->nodes)
-		if (!first || node->state > first->state)
+		if (node->state > first->state)
 			first = node;
 	text = arena_printf(facts->arena, "Node %s with %lld worker%s: %s%s", first->node,
 			    (long long)first->workers, first->workers == 1 ? "" : "s", first->why,
