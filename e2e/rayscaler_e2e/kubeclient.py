@@ -59,6 +59,7 @@ RESOURCES: Dict[str, Tuple[str, str, bool]] = {
     "localqueues": ("apis/kueue.x-k8s.io/v1beta2", "LocalQueue", True),
     "workloadpriorityclasses": ("apis/kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass", False),
     "workloads": ("apis/kueue.x-k8s.io/v1beta2", "Workload", True),
+    "queues": ("apis/scheduling.volcano.sh/v1beta1", "Queue", False),
     "drainrequests": ("apis/nvsentinel.nvidia.com/v1alpha1", "DrainRequest", True),
     "rayclusterautoscalers": ("apis/rayscaler.dev/v1alpha1", "RayClusterAutoscaler", True),
     "gpupools": ("apis/rayscaler.dev/v1alpha1", "GPUPool", False),

@@ -62,6 +62,12 @@ def kueue() -> Optional[Path]:
     return Path(named) if named else None
 
 
+def queue_scheduler(name: str) -> Optional[Path]:
+    """``RAYSCALER_VOLCANO``, ``RAYSCALER_KAI``: a checkout with its programs built in ``bin`` (queue_schedulers.py)."""
+    named = os.environ.get(f"RAYSCALER_{name}")
+    return Path(named) if named else None
+
+
 def cluster_autoscaler() -> Optional[Path]:
     """``RAYSCALER_CLUSTER_AUTOSCALER``: the cluster autoscaler with its provider ``kwok``."""
     named = os.environ.get("RAYSCALER_CLUSTER_AUTOSCALER")
