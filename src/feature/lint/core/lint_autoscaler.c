@@ -225,3 +225,31 @@ void lint_kueue_refuses(struct lint_subject *subject)
 			->severity = cluster->group_count > KUEUE_GROUPS_MAX ? LINT_ERROR :
 									       LINT_WARNING;
 }
+
+/* KAI: ray_grouper.go, and stalegangeviction.go of its scheduler. */
+void lint_kai_ends_cluster(struct lint_subject *subject)
+{
+	static const char grace[] = "kai.scheduler/staleness-grace-period";
+	const struct ray_cluster *cluster = subject->cluster;
+
+	if (subject->group || !cluster->enable_in_tree_autoscaling ||
+	    labels_value(&cluster->annotations, grace))
+		return;
+	for (size_t i = 0; i < cluster->group_count; i++) {
+		const struct worker_group *group = &cluster->groups[i];
+
+		if (group->min_replicas > 0 || group->max_replicas == 0 ||
+		    labels_value(&group->template.annotations, grace) ||
+		    (!labels_value(&cluster->labels, "kai.scheduler/queue") &&
+		     strcmp(group->template.spec.scheduler_name, "kai-scheduler") != 0))
+			continue;
+		lint_report_finding(
+			subject, LINT_RULE_KAI_ENDS_CLUSTER, "metadata.annotations",
+			arena_printf(subject->arena, "%s: \"-1s\"", grace),
+			"minReplicas of group %s is 0, so all its replicas are KAI's gang: when one "
+			"waits for 60 s, KAI ends the head and all workers (before KAI 0.17: "
+			"write minReplicas 1)",
+			group->name);
+		return;
+	}
+}

@@ -144,6 +144,9 @@
 	X(KUEUE_REFUSES, ERROR, "kueue-refuses", lint_kueue_refuses,                                                                                                               \
 	  "Kueue refuses the RayCluster: no elastic job, a group `head`, more than 17 groups (a warning from 10 on: Kueue 0.18), MultiKueue",                                      \
 	  "change the field of the message")                                                                                                                                       \
+	X(KAI_ENDS_CLUSTER, WARNING, "kai-ends-cluster", lint_kai_ends_cluster,                                                                                                    \
+	  "KAI ends the head and all workers when a worker of a group with `minReplicas` 0 waits for 60 s",                                                                        \
+	  "add the annotation, or set `minReplicas`")                                                                                                                              \
 	X(GPU_NOT_INTEGER, ERROR, "gpu-not-integer", lint_gpu_not_integer,                                                                                                         \
 	  "an amount of an accelerator is not a whole number: the API server refuses the Pods (row "                                                                               \
 	  "D2); a warning in the group's own `resources`, which KubeRay rounds up",                                                                                                \
