@@ -250,7 +250,10 @@ class Operator:
         if status is None:
             return False
         where = self._client.of("rayclusters", cluster["metadata"]["namespace"])
-        where.patch_merge(cluster["metadata"]["name"], {"status": status}, "status")
+        # Refused over a change that the cache did not have, as KubeRay's update: else the state Suspending of before would
+        # follow the end of the suspension, and the new head be deleted.
+        metadata = {"resourceVersion": cluster["metadata"]["resourceVersion"]}
+        where.patch_merge(cluster["metadata"]["name"], {"metadata": metadata, "status": status}, "status")
         return True
 
     def _pods_of(self, cluster: Object, **labels: str) -> List[Object]:

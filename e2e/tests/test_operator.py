@@ -11,6 +11,8 @@ import pytest
 
 from rayscaler_e2e import kuberay_pod as kp
 from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.kubeclient import ApiError
+from rayscaler_e2e.kuberay_operator import Operator
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
@@ -186,6 +188,19 @@ def test_suspend_deletes_all_pods_and_resume_makes_them_again(sleepers):
     wait_until(lambda: sleepers.clusters.get("c")["status"].get("state") == "suspended", 5, "state suspended")
     sleepers.clusters.patch_merge("c", {"spec": {"suspend": False}})
     sleepers.wait(1)
+
+
+def test_a_status_is_not_written_over_a_change_that_was_not_seen(sleepers):
+    """Another one's RayCluster, so that the operator that runs leaves it alone."""
+    sleepers.create([rm.gpu_group()], suspend=True, managedBy="kueue.x-k8s.io/multikueue")
+    seen = sleepers.clusters.get("c")
+    sleepers.clusters.patch_merge("c", {"spec": {"suspend": False}})
+    operator = Operator(sleepers.server.admin)
+    with pytest.raises(ApiError, match="409"):
+        operator._update_status(seen, None)
+    for cache in (operator._pods, operator._clusters):
+        cache.stop()
+    assert "conditions" not in sleepers.clusters.get("c").get("status", {})
 
 
 def test_an_invalid_spec_is_an_event_and_nothing_else(sleepers):
