@@ -61,6 +61,7 @@ LABELS: Dict[str, Row] = {
     "ray.io/accelerator-type": ["RayCluster-many"],
     "ray.io/node-id": "of a request in the reply of a GCS: text of a message, compared with the ids of the same reply",
     "kueue.x-k8s.io/queue-name": ["RayCluster-many"],
+    "kai.scheduler/queue": "whether it is there: lint alone",
     "kueue.x-k8s.io/job-uid": "of a Workload, which Kueue writes",
     "nvidia.com/gpu.clique": ["topology-pinned"],
     "kubernetes.io/metadata.name": ADMINISTRATORS,
