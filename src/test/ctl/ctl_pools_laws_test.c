@@ -36,6 +36,7 @@ struct model {
 	/* Patches whose answers were lost. They may take effect until this process ends. */
 	struct patch lost[LOST_MAX];
 	size_t lost_count;
+	bool unanswered; /* this process counts such a patch for a limited time, also when it has taken effect */
 };
 
 static struct world {
@@ -324,6 +325,7 @@ static void answers(size_t i)
 		answer(i, often(50) ? ERR_CONFLICT : ERR_DENIED);
 	} else if (often(15) && model->lost_count < LOST_MAX) {
 		model->lost[model->lost_count++] = model->patch;
+		model->unanswered = true;
 		answer(i, ERR_TIMEOUT);
 	} else if (takes_effect(model, &model->patch)) {
 		if (often(30)) /* the watch is quicker than the answer */
@@ -436,8 +438,10 @@ static bool ask_in_some_order(void)
 static const char *restart(void)
 {
 	pools_free(world.pools);
-	for (size_t i = 0; i < CLUSTERS; i++)
+	for (size_t i = 0; i < CLUSTERS; i++) {
 		world.models[i].lost_count = 0;
+		world.models[i].unanswered = false;
+	}
 	if (!world.of_flags)
 		read_pool();
 	start();
@@ -453,7 +457,7 @@ static const char *places_of(const char *status, struct arena *arena)
 	return to ? arena_printf(arena, "%.*s", (int)(to - from), from) : "";
 }
 
-/* The lost patches of the process before count no more, so only without them grants are equal. The pool of
+/* Patches without an answer of the process before count no more, so only without them grants are equal. The pool of
  * the flags has no status, so places in it are lost. */
 static const char *check_restart(void)
 {
@@ -464,7 +468,7 @@ static const char *check_restart(void)
 
 	become_quiet();
 	for (size_t i = 0; i < CLUSTERS; i++) {
-		lost |= world.models[i].lost_count > 0;
+		lost |= world.models[i].unanswered;
 		asks(i);
 	}
 	allocate_again();
