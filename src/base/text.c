@@ -51,3 +51,8 @@ bool text_is_among(const char *text, const char *const *list, size_t count)
 			return true;
 	return false;
 }
+
+bool text_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}

@@ -16,6 +16,8 @@ int text_hex_byte(const char *text);
 char text_lower(char c);
 bool text_equal_ignoring_case(const char *a, const char *b);
 
+/* Equal, or both NULL. */
+bool text_same(const char *a, const char *b);
 bool text_is_among(const char *text, const char *const *list, size_t count);
 
 #endif

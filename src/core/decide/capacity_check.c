@@ -44,8 +44,8 @@ struct capacity_check *capacity_check_new(const struct facts *facts)
 	return capacity_check;
 }
 
-static void look(struct capacity_check *capacity_check, const struct pod_spec *spec,
-		 bool template_only, struct capacity_check_group *group)
+static void answer(struct capacity_check *capacity_check, const struct pod_spec *spec,
+		   bool template_only, struct capacity_check_group *group)
 {
 	struct arena *arena = capacity_check->facts->arena;
 	struct node_demand demand;
@@ -66,7 +66,7 @@ const char *capacity_check_of_pod(struct capacity_check *capacity_check, size_t 
 				  const struct pod *pod)
 {
 	if (!capacity_check->groups[group].text)
-		look(capacity_check, &pod->spec, false, &capacity_check->groups[group]);
+		answer(capacity_check, &pod->spec, false, &capacity_check->groups[group]);
 	return capacity_check->groups[group].text;
 }
 
@@ -76,7 +76,7 @@ const struct capacity_check_group *capacity_check_of_launch(struct capacity_chec
 	const struct worker_group *spec = capacity_check->facts->groups[group].spec;
 
 	if (!capacity_check->groups[group].text)
-		look(capacity_check, &spec->template.spec, true, &capacity_check->groups[group]);
+		answer(capacity_check, &spec->template.spec, true, &capacity_check->groups[group]);
 	return &capacity_check->groups[group];
 }
 

@@ -16,6 +16,7 @@
 #include "core/capacity/capacity.h"
 #include "core/capacity/gpu_cost.h"
 #include "core/decide/due.h"
+#include "core/decide/feature_slot.h"
 #include "core/decide/gate.h"
 #include "core/model/in_force.h"
 #include "core/model/name_set.h"
@@ -166,11 +167,11 @@ struct facts {
 	struct plan_schedule *schedules; /* parallel to those of the RayClusterAutoscaler */
 	size_t schedule_count;
 	const char *keeps_cluster; /* why the whole cluster is to run; NULL: no feature keeps it */
-	struct plan_idle *idle;    /* NULL: none; of feature/idle_termination */
 	/* By Node name, each once; before the workers are joined. */
 	VEC(struct planned_end) planned_ends;
 	VEC(struct device_sign) device_signs; /* by Node and Pod; of feature/device_claims */
 	struct plan_repair *repair;           /* NULL: none; of feature/repair */
+	const struct feature_slot *slots;     /* of features */
 };
 
 /* The first step: whether Ray can be believed, and the head. */

@@ -1,7 +1,7 @@
 /* A feature that takes part in decisions: one const struct that a header of the part `core` of its
  * folder declares (mk/features.awk); src/core/decide.c calls the hooks, in the order of the features' names. Nothing
  * below that table knows a feature by name. Each hook may be NULL. A feature reads what others find in facts, never another
- * feature. */
+ * feature; what it keeps between its own hooks is in a slot (core/decide/feature_slot). */
 #ifndef CORE_DECIDE_FEATURE_H
 #define CORE_DECIDE_FEATURE_H
 

@@ -68,10 +68,9 @@ struct offer {
 	struct schedule_problem problem;
 	struct packed_list packed_demands, packed_gangs;
 	struct packed_list *packed_constraints;
-	bool within_pools;              /* of pool_offer(): with the grants as a limit */
-	struct resize_offer *resize;    /* NULL: none; of feature/in_place_resize */
-	struct plan_requests *requests; /* NULL: none; of feature/requests */
-	const char *gpu_ceiling;        /* name of the lowest GPU limit */
+	bool within_pools;                /* of pool_offer(): with the grants as a limit */
+	const struct feature_slot *slots; /* of features */
+	const char *gpu_ceiling;          /* name of the lowest GPU limit */
 	/* Features: why use_budget of the problem ends there. */
 	enum reason use_reason;
 	const char *use_message;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "core/model/kubernetes.h"
 
 /* ---- lists: those of a row and the small ones of a kind ---- */
@@ -147,11 +148,6 @@ void *field_keep(const struct field *fields, const void *from, size_t size, size
 
 /* ---- equality ---- */
 
-static bool same_text(const char *a, const char *b)
-{
-	return !a || !b ? a == b : strcmp(a, b) == 0;
-}
-
 static bool same_list(const struct list *list, const void *a, const void *b, size_t offset)
 {
 	const void *first = (const char *)a + offset, *second = (const char *)b + offset;
@@ -198,7 +194,7 @@ static bool same_value(const struct field *field, const void *a, const void *b)
 	case FIELD_KIND_TEXT:
 	case FIELD_KIND_SHOWN:
 	case FIELD_KIND_NAME:
-		return same_text(*(const char *const *)first, *(const char *const *)second);
+		return text_same(*(const char *const *)first, *(const char *const *)second);
 	case FIELD_KIND_POINTER:
 		first = *(const void *const *)first;
 		second = *(const void *const *)second;

@@ -483,6 +483,9 @@ struct autoscaler_object {
 
 /* Labels and annotations that KubeRay and this program agree on. */
 #define LABEL_CLUSTER "ray.io/cluster"
+/* Of Kueue: the LocalQueue of a workload; an annotation of one that changes its size, and the gate of its Pods. */
+#define KUEUE_LABEL_QUEUE "kueue.x-k8s.io/queue-name"
+#define KUEUE_ANNOTATION_ELASTIC_JOB "kueue.x-k8s.io/elastic-job"
 /* The field manager of our writes, in the query, or as the API server derives it from our User-Agent. */
 #define FIELD_MANAGER "rayscaler"
 #define LABEL_NODE_TYPE "ray.io/node-type" /* head, worker, redis-cleanup, ... */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/nodes/node_labels.h"
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
 
@@ -58,24 +59,11 @@ static const char *name_text(struct arena *arena, const char *resource)
 
 /* ---- devices that are not there ---- */
 
-/* Labels that only a Node with accelerators has (NVIDIA and AMD node labellers, GKE, EKS,
- * gpushare). */
 static bool has_device_label(const struct node *node)
 {
-	static const char *const prefixes[] = {
-		"nvidia.com/gpu.",
-		"nvidia.com/mig",
-		"amd.com/gpu.",
-		"cloud.google.com/gke-accelerator",
-		"cloud.google.com/gke-tpu",
-		"k8s.amazonaws.com/accelerator",
-		"gpushare",
-	};
-
 	for (size_t i = 0; i < node->labels.count; i++)
-		for (size_t p = 0; p < sizeof(prefixes) / sizeof(prefixes[0]); p++)
-			if (strncmp(node->labels.at[i].key, prefixes[p], strlen(prefixes[p])) == 0)
-				return true;
+		if (node_labels_is_device(node->labels.at[i].key))
+			return true;
 	return false;
 }
 

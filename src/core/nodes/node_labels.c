@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* As core/nodes/node_fit and feature/device_claims read them, by their beginning. */
+/* Node labellers of NVIDIA, AMD and Intel, GKE, EKS, gpushare; by their beginning. */
 static const char *const device_prefixes[] = {
 	"nvidia.com/gpu.",
 	"nvidia.com/mig",
@@ -40,10 +40,15 @@ void node_labels_add_spec(struct node_labels *read, const struct pod_spec *spec)
 	node_labels_add_terms(read, spec->required_node_terms, spec->required_node_term_count);
 }
 
-bool node_labels_has(const struct node_labels *read, const char *key)
+bool node_labels_is_device(const char *key)
 {
 	for (size_t i = 0; i < sizeof(device_prefixes) / sizeof(device_prefixes[0]); i++)
 		if (strncmp(key, device_prefixes[i], strlen(device_prefixes[i])) == 0)
 			return true;
-	return map_get(&read->keys, key) != NULL;
+	return false;
+}
+
+bool node_labels_has(const struct node_labels *read, const char *key)
+{
+	return node_labels_is_device(key) || map_get(&read->keys, key) != NULL;
 }

@@ -19,6 +19,8 @@ struct node_labels {
 void node_labels_done(struct node_labels *read);
 void node_labels_add_spec(struct node_labels *read, const struct pod_spec *spec);
 void node_labels_add_terms(struct node_labels *read, const struct node_term *terms, size_t count);
+/* A label that only a Node with accelerators has. */
+bool node_labels_is_device(const char *key);
 bool node_labels_has(const struct node_labels *read, const char *key);
 
 #endif

@@ -502,11 +502,6 @@ static char *member_json(const struct json_at *user, const char *name)
 	return json_is_given(&member) ? memory_strdup(json_print(&member)) : NULL;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 static int read_user(struct token *token, const struct json_at *user)
 {
 	const char *name = "";
@@ -517,7 +512,7 @@ static int read_user(struct token *token, const struct json_at *user)
 		char *text = member_json(user, user_members[i].reviewed);
 
 		size += text ? strlen(text) : 0;
-		same &= same_text(text, token->user[i]);
+		same &= text_same(text, token->user[i]);
 		memory_free(token->user[i]);
 		token->user[i] = text;
 	}

@@ -137,11 +137,6 @@ static uint64_t hash(const char *text)
 	return text ? hash_text(text) : 0;
 }
 
-static bool same(const char *a, const char *b)
-{
-	return a && b && !strcmp(a, b);
-}
-
 static void entry_done(void *one)
 {
 	struct entry *entry = one;
@@ -280,8 +275,8 @@ static void keep_sent(struct entry *entry, const struct summary *status)
 static bool has_status(const struct entry *entry, const struct autoscaler_object *object,
 		       const char *status)
 {
-	return same(status, object->status_text) ||
-	       (same(entry->answer_version, object->resource_version) &&
+	return text_same(status, object->status_text) ||
+	       (text_same(entry->answer_version, object->resource_version) &&
 		entry->status.sent == hash(status));
 }
 
@@ -307,7 +302,7 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 	features_status(entry->writer->control->features, decision, &arena, &input.parts);
 	new_status = autoscaler_status_of(&input, &arena);
 	status = autoscaler_status_text(&new_status, &arena);
-	if (same(entry->same_version, object->resource_version) &&
+	if (text_same(entry->same_version, object->resource_version) &&
 	    entry->same_status == hash(status))
 		return;
 	if (has_status(entry, object, status)) {
@@ -318,7 +313,7 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 		return;
 	}
 	/* Not under way yet: it is written, so it also has the time of this decision. */
-	if (entry->status.sent != hash(status) && !same(entry->status.text, status)) {
+	if (entry->status.sent != hash(status) && !text_same(entry->status.text, status)) {
 		autoscaler_status_renew(&input, &new_status);
 		status = autoscaler_status_text(&new_status, &arena);
 	}
@@ -386,7 +381,7 @@ void autoscaler_writer_orphan(struct autoscaler_writer *writer,
 	entry->wanted = false;
 	if (entry->status.call || has_status(entry, object, text))
 		return;
-	if (!same(entry->status.text, text))
+	if (!text_same(entry->status.text, text))
 		log_warning("RayClusterAutoscaler has no effect", "object", entry->of.key, "error",
 			    message, NULL);
 	write_item_want(&entry->status, text, hash(text));

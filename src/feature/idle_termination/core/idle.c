@@ -237,7 +237,7 @@ static void judge_running(struct facts *facts)
 		return;
 	idle = ARENA_PUT(facts->arena,
 			 (struct plan_idle){ .since = TIME_NONE, .until = TIME_NONE });
-	facts->idle = idle;
+	feature_slot_set(&facts->slots, facts->arena, &idle_termination_decisions, idle);
 	idle->reason = REASON_IDLE_TERMINATION_BLOCKED;
 	idle->message = blocked(facts);
 	if (idle->message)
@@ -280,12 +280,13 @@ static void judge_suspended(struct facts *facts)
 	const struct snapshot *snapshot = facts->snapshot;
 	const char *time = ray_cluster_suspended_at(&snapshot->cluster), *why = wanted(facts);
 	bool paused = snapshot->autoscaler && snapshot->autoscaler->paused;
+	struct plan_idle *idle;
 
 	if (!time || facts->gate.reason != REASON_SUSPENDED)
 		return;
 	why = why ? why : arrived(facts);
 	why = snapshot->cluster.deleting || paused ? NULL : why;
-	facts->idle = ARENA_PUT(
+	idle = ARENA_PUT(
 		facts->arena,
 		(struct plan_idle){
 			.action = why ? CLUSTER_RESUME : CLUSTER_KEEP,
@@ -297,7 +298,8 @@ static void judge_suspended(struct facts *facts)
 						      "Suspended by idle termination at %.40s; %s",
 						      time, resume_text(facts)),
 		});
-	facts->gate.message = facts->idle->message;
+	feature_slot_set(&facts->slots, facts->arena, &idle_termination_decisions, idle);
+	facts->gate.message = idle->message;
 }
 
 static void judge(struct facts *facts)
@@ -309,6 +311,12 @@ static void judge(struct facts *facts)
 }
 
 /* ---- the plan ---- */
+
+/* NULL: none. */
+static const struct plan_idle *idle_of(const struct facts *facts)
+{
+	return feature_slot_get(facts->slots, &idle_termination_decisions);
+}
 
 /* Workers start or end first: a patch that suspends has nothing else. */
 static bool is_settled(const struct plan *plan)
@@ -323,7 +331,7 @@ static bool is_settled(const struct plan *plan)
 static enum cluster_action action_of(const struct facts *facts, const struct plan *plan)
 {
 	const struct cluster_work *work = facts->snapshot->cluster_work;
-	const struct plan_idle *idle = facts->idle;
+	const struct plan_idle *idle = idle_of(facts);
 
 	if (idle->since == TIME_NONE || !due_reached(facts->due, idle->until) || !is_settled(plan))
 		return CLUSTER_KEEP;
@@ -408,9 +416,9 @@ static void write(const struct choice *choice, struct plan *plan)
 	struct plan_idle *idle;
 
 	suspend_patch_forget(&snapshot->cluster, facts->arena, plan);
-	if (!facts->idle)
+	if (!idle_of(facts))
 		return;
-	idle = ARENA_COPY(facts->arena, facts->idle, 1);
+	idle = ARENA_COPY(facts->arena, idle_of(facts), 1);
 	idle->action = action_of(facts, plan);
 	if (idle->action == CLUSTER_SUSPEND || idle->action == CLUSTER_DELETE) {
 		idle->reason = REASON_IDLE_TERMINATED;
@@ -429,9 +437,9 @@ static void write(const struct choice *choice, struct plan *plan)
 static void write_gated(const struct facts *facts, struct plan *plan)
 {
 	drop_mark(facts->arena, plan);
-	if (!facts->idle)
+	if (!idle_of(facts))
 		return;
-	plan->idle = facts->idle;
+	plan->idle = idle_of(facts);
 	if (plan->idle->action == CLUSTER_RESUME)
 		suspend_patch_resume(&facts->snapshot->cluster, facts->arena, plan);
 	write_plan(facts->arena, plan);

@@ -19,6 +19,12 @@ struct resize_offer {
 	const char *limited_group;
 };
 
+/* NULL: none. */
+static struct resize_offer *resize_of(const struct offer *offer)
+{
+	return feature_slot_get(offer->slots, &in_place_resize_decisions);
+}
+
 /* ---- the offer ---- */
 
 static const struct pod *pod_of(const struct offer *offer, const struct schedule_node *node)
@@ -74,7 +80,7 @@ static size_t *count_limited(const struct offer *offer)
 
 	for (size_t i = 0; i < offer->problem.node_count; i++) {
 		const struct schedule_node *node = &offer->problem.nodes[i];
-		const struct resize_pod *state = offer->resize->pods[i];
+		const struct resize_pod *state = resize_of(offer)->pods[i];
 
 		if (state && !node->head && resize_pod_was_limited(state) &&
 		    offer->workers[node->worker].removal != REMOVAL_FORBIDDEN)
@@ -96,7 +102,7 @@ static void offer_type(struct offer *offer, size_t index, size_t limited,
 	if (!limits || resize_limits_problem(&offer->snapshot->cluster, limits, offer->arena))
 		return;
 	if (limited >= LIMITED_MAX) {
-		offer->resize->limited_group = type->name;
+		resize_of(offer)->limited_group = type->name;
 		return;
 	}
 	size.cpu = resources_amount(&type->resources, "CPU", 0);
@@ -132,31 +138,34 @@ static void offer_sizes(struct offer *offer)
 	size_t nodes = problem->node_count, types = problem->type_count;
 	struct schedule_node *changed_nodes = ARENA_COPY(offer->arena, problem->nodes, nodes);
 	struct schedule_type *changed_types = ARENA_COPY(offer->arena, problem->types, types);
+	struct resize_offer *resize = resize_of(offer);
 	const size_t *limited;
 
-	offer->resize->pods = arena_array(offer->arena, nodes + 1, sizeof(*offer->resize->pods));
+	resize->pods = arena_array(offer->arena, nodes + 1, sizeof(*resize->pods));
 	for (size_t i = 0; i < nodes; i++)
-		offer->resize->pods[i] = read_pod(offer, &changed_nodes[i]);
+		resize->pods[i] = read_pod(offer, &changed_nodes[i]);
 	limited = count_limited(offer);
 	for (size_t i = 0; i < types; i++)
 		offer_type(offer, i, limited[i], &changed_types[i]);
 	for (size_t i = 0; i < nodes; i++)
-		offer_node(offer, changed_types, &changed_nodes[i], offer->resize->pods[i]);
+		offer_node(offer, changed_types, &changed_nodes[i], resize->pods[i]);
 	problem->types = changed_types;
 	problem->nodes = changed_nodes;
 }
 
 static void offer(struct offer *offer)
 {
+	struct resize_offer *resize;
+
 	if (!offer->snapshot->cluster.resize)
 		return;
-	offer->resize = ARENA_NEW(offer->arena, struct resize_offer);
-	offer->resize->off = !offer->snapshot->settings.in_place_resize;
-	offer->resize->problem = offer->resize->off ?
-					 "the annotation " ANNOTATION_RESIZE
-					 " has no effect: resizes are not carried out" :
-					 problem_of(offer);
-	if (!offer->resize->off && !offer->snapshot->cluster.resize->problem)
+	resize = ARENA_NEW(offer->arena, struct resize_offer);
+	feature_slot_set(&offer->slots, offer->arena, &in_place_resize_decisions, resize);
+	resize->off = !offer->snapshot->settings.in_place_resize;
+	resize->problem = resize->off ? "the annotation " ANNOTATION_RESIZE
+					" has no effect: resizes are not carried out" :
+					problem_of(offer);
+	if (!resize->off && !offer->snapshot->cluster.resize->problem)
 		offer_sizes(offer);
 }
 
@@ -222,7 +231,7 @@ static void write_node(const struct choice *choice, size_t index, struct plan *p
 {
 	const struct schedule_node *node = &choice->packing->problem.nodes[index];
 	const struct schedule_node_result *result = &choice->packing->result->nodes[index];
-	struct resize_pod *state = choice->offer->resize->pods[index];
+	struct resize_pod *state = resize_of(choice->offer)->pods[index];
 
 	if (!state || !node->running || result->status != SCHEDULE_KEEP)
 		return;
@@ -293,7 +302,7 @@ static const char *state_text(struct arena *arena, const struct resize_pod *stat
 /* Of the first few that are being resized, or whose resize has failed. */
 static const char *progress_text(const struct choice *choice)
 {
-	const struct resize_offer *resize = choice->offer->resize;
+	const struct resize_offer *resize = resize_of(choice->offer);
 	const char *text = "";
 	size_t count = 0;
 
@@ -318,7 +327,7 @@ static const char *progress_text(const struct choice *choice)
 
 static void write(const struct choice *choice, struct plan *plan)
 {
-	const struct resize_offer *resize = choice->offer->resize;
+	const struct resize_offer *resize = resize_of(choice->offer);
 	const char *progress = "";
 
 	if (!resize)

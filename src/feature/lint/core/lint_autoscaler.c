@@ -194,11 +194,11 @@ void lint_network_policy_closed(struct lint_subject *subject)
 /* kueue 0.18: pkg/controller/jobs/raycluster/raycluster_webhook.go. */
 void lint_kueue_refuses(struct lint_subject *subject)
 {
-	static const char fix[] = "kueue.x-k8s.io/elastic-job: \"true\"";
+	static const char fix[] = KUEUE_ANNOTATION_ELASTIC_JOB ": \"true\"";
 	const struct ray_cluster *cluster = subject->cluster;
-	const char *elastic = labels_value(&cluster->annotations, "kueue.x-k8s.io/elastic-job");
+	const char *elastic = labels_value(&cluster->annotations, KUEUE_ANNOTATION_ELASTIC_JOB);
 
-	if (!labels_value(&cluster->labels, "kueue.x-k8s.io/queue-name"))
+	if (!labels_value(&cluster->labels, KUEUE_LABEL_QUEUE))
 		return;
 	if (subject->group) {
 		if (strcmp(subject->group->name, "head") == 0)

@@ -11,9 +11,6 @@
 #include "sim/record.h"
 #include "sim/stock.h"
 
-/* There are no Workloads: Kueue admits a RayCluster with this label. */
-#define KUEUE_QUEUE "kueue.x-k8s.io/queue-name"
-
 /* One RayCluster. */
 struct sharing_ray {
 	struct pool_entry entry;
@@ -107,11 +104,11 @@ static const struct pool_member *member_of(struct sharing *sharing, struct shari
 	pods = arena_array(&scratch, ray->workers.count, sizeof(*pods));
 	for (size_t i = 0; i < ray->workers.count; i++)
 		pods[i] = &ray->workers.at[i]->pod;
-	pool_entry_count(
-		&own->entry,
-		&(struct pool_objects){ &ray->cluster, own->groups, pods, ray->workers.count,
-					labels_value(&ray->cluster.labels, KUEUE_QUEUE) != NULL },
-		false);
+	pool_entry_count(&own->entry,
+			 &(struct pool_objects){
+				 &ray->cluster, own->groups, pods, ray->workers.count,
+				 labels_value(&ray->cluster.labels, KUEUE_LABEL_QUEUE) != NULL },
+			 false);
 	return own->entry.member.value;
 }
 

@@ -31,7 +31,7 @@ static const struct owner {
 	const char *
 		word; /* the gate, the reason of Event or condition, a part or the beginning of its message */
 	enum admits admits;
-} owners[] = { { "Kueue", SIGN_GATE, KUEUE_ELASTIC_JOB, ADMITS_STEP },
+} owners[] = { { "Kueue", SIGN_GATE, KUEUE_ANNOTATION_ELASTIC_JOB, ADMITS_STEP },
 	       { "Kueue", SIGN_GATE, "kueue.x-k8s.io/admission", ADMITS_PODS },
 	       { "Kueue", SIGN_GATE, "kueue.x-k8s.io/topology", HAS_ADMITTED },
 	       { "Volcano", SIGN_GATE, "scheduling.volcano.sh/queue-allocation-gate", ADMITS_PODS },
@@ -50,7 +50,8 @@ bool queue_reads_workload(const struct pod *pod)
 {
 	const struct strings *gates = &pod->spec.scheduling_gates;
 
-	return !pod->deleting && text_is_among(KUEUE_ELASTIC_JOB, gates->at, gates->count);
+	return !pod->deleting &&
+	       text_is_among(KUEUE_ANNOTATION_ELASTIC_JOB, gates->at, gates->count);
 }
 
 /* ---- another group ---- */

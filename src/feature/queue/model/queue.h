@@ -7,9 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KUEUE_LABEL_QUEUE "kueue.x-k8s.io/queue-name"
-/* The gate of Pods of an elastic job, and the annotation of such a job. */
-#define KUEUE_ELASTIC_JOB "kueue.x-k8s.io/elastic-job"
 #define KUEUE_LABEL_JOB_UID "kueue.x-k8s.io/job-uid"
 
 /* A worker group in the Workloads of its RayCluster. */

@@ -35,6 +35,11 @@ static struct rule rule_of(const struct snapshot *snapshot)
 	};
 }
 
+static struct plan_requests *requests_of(const struct offer *offer)
+{
+	return feature_slot_get(offer->slots, &requests_decisions);
+}
+
 /* ---- amounts of accelerators ---- */
 
 static int64_t of_resources(const struct offer *offer, const struct resources *resources)
@@ -42,7 +47,7 @@ static int64_t of_resources(const struct offer *offer, const struct resources *r
 	int64_t sum = 0;
 
 	VEC_EACH(const struct resource, item, resources)
-		if (name_set_contains(&offer->requests->accelerators, item->name))
+		if (name_set_contains(&requests_of(offer)->accelerators, item->name))
 			sum = resource_sum(sum, item->amount);
 	return sum;
 }
@@ -55,7 +60,7 @@ static int64_t of_request(const struct offer *offer, const struct ray_request *r
 
 	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		if (entry->amount <= 0 ||
-		    !name_set_contains(&offer->requests->accelerators, entry->name))
+		    !name_set_contains(&requests_of(offer)->accelerators, entry->name))
 			continue;
 		sum = resource_sum(sum, entry->amount);
 		*unit = !*unit || strcmp(*unit, entry->name) == 0 ? entry->name : "accelerators";
@@ -160,7 +165,7 @@ static bool is_unused(const struct offer *offer, const struct replica *replica, 
 
 static const char *note_text(const struct offer *offer)
 {
-	const struct plan_requests *requests = offer->requests;
+	const struct plan_requests *requests = requests_of(offer);
 
 	return arena_printf(offer->arena, "request_resources asks for %s %s, %s %s used",
 			    resource_amount_text(offer->arena, requests->asked), requests->unit,
@@ -257,22 +262,22 @@ static void remember(struct offer *offer, const struct requests_kept *kept)
 static bool judge_use(struct offer *offer, int64_t unused_ms)
 {
 	const struct facts *facts = offer->facts;
-	struct requests_kept *kept = &offer->requests->kept;
+	struct requests_kept *kept = &requests_of(offer)->kept;
 	const struct requests_kept before = kept_before(facts);
 	const struct schedule_node *nodes = offer->problem.nodes;
 	bool any;
 
 	kept->asked = before.asked;
 	kept->since = since_or_now(facts, before.since);
-	if (offer->requests->asked > before.asked) {
-		kept->asked = offer->requests->asked;
+	if (requests_of(offer)->asked > before.asked) {
+		kept->asked = requests_of(offer)->asked;
 		kept->since = facts->snapshot->now;
 	}
 	any = due_passed(facts->due, kept->since, unused_ms) && mark_unused(offer, unused_ms);
 	if (any)
 		pass_over_unused(offer);
 	if (kept->since != facts->snapshot->now && (any || before.unused_since != TIME_NONE) &&
-	    existing(offer) < offer->requests->asked)
+	    existing(offer) < requests_of(offer)->asked)
 		kept->unused_since = since_or_now(facts, before.unused_since);
 	/* Remembered first: when Ray has accepted a drain the worker is not idle any more, and the same pass would start
 	 * another one in its place. */
@@ -288,7 +293,7 @@ static bool judge_use(struct offer *offer, int64_t unused_ms)
 
 static void limit(struct offer *offer, const struct rule *rule, bool cut)
 {
-	const struct plan_requests *requests = offer->requests;
+	const struct plan_requests *requests = requests_of(offer);
 	int64_t within = requests->used + requests->waited + rule->ahead - existing(offer);
 
 	offer->problem.use_budget = cut ? 0 : rule->ahead < 0 ? INT64_MAX : int64_max(within, 0);
@@ -322,7 +327,7 @@ static void state_problem(struct offer *offer)
 static void cut(struct offer *offer, const struct rule *rule)
 {
 	bool any = rule->unused_ms > 0 && judge_use(offer, rule->unused_ms);
-	bool starts_none = offer->requests->kept.unused_since != TIME_NONE;
+	bool starts_none = requests_of(offer)->kept.unused_since != TIME_NONE;
 
 	if (!any && !starts_none && rule->ahead < 0)
 		return;
@@ -337,7 +342,7 @@ static void offer_requests(struct offer *offer)
 	const struct rule rule = rule_of(offer->snapshot);
 	struct plan_requests *requests = ARENA_NEW(offer->arena, struct plan_requests);
 
-	offer->requests = requests;
+	feature_slot_set(&offer->slots, offer->arena, &requests_decisions, requests);
 	requests->shape_why = "it is turned off";
 	requests->kept = none;
 	if (rule.report)
@@ -357,7 +362,7 @@ static void offer_requests(struct offer *offer)
 
 static void write(const struct choice *choice, struct plan *plan)
 {
-	struct plan_requests *requests = choice->offer->requests;
+	struct plan_requests *requests = requests_of(choice->offer);
 
 	plan->requests = requests;
 	if (requests->asked == 0)
