@@ -169,9 +169,9 @@ struct facts {
 	const char *keeps_cluster; /* why the whole cluster is to run; NULL: no feature keeps it */
 	/* By Node name, each once; before the workers are joined. */
 	VEC(struct planned_end) planned_ends;
-	VEC(struct device_sign) device_signs; /* by Node and Pod; of feature/device_claims */
-	struct plan_repair *repair;           /* NULL: none; of feature/repair */
-	const struct feature_slot *slots;     /* of features */
+	/* By Node and Pod; a feature that knows devices finds them, others read them. */
+	VEC(struct device_sign) device_signs;
+	const struct feature_slot *slots; /* of features */
 };
 
 /* The first step: whether Ray can be believed, and the head. */

@@ -52,7 +52,6 @@ struct group_health {
 	enum reason cause;
 	const char *cause_message;
 	time_ms caused_at;
-	const char *failing_node; /* feature/repair: where its workers fail, in words; NULL: none */
 	/* conflict: number of reverted raises so far, in a pass with a revert; 0: none */
 	int64_t reverts;
 	const char *reverts_by;  /* NULL: unknown */
@@ -74,6 +73,7 @@ struct health {
 	struct group_health *groups;
 	struct capacity_check *capacity_check; /* computed on first use: capacity_check.h */
 	struct memory_state memory; /* back-offs, and marks of workers and ownership conflicts */
+	const struct feature_slot *slots; /* of features */
 };
 
 /* The time of its raylet's death or of its start has run out. */

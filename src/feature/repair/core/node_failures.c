@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "feature/repair/core/repair.h"
 #include "feature/repair/core/repair_signal.h"
 #include "feature/repair/model/repair.h"
 
@@ -77,34 +78,49 @@ static struct failures failures_of(const struct health *health, const struct gro
 	return own;
 }
 
-static void judge(const struct health *health, const struct group *group, struct group_health *own)
+/* The words; NULL: they do not fail on one Node. */
+static const char *judge(const struct health *health, const struct group *group,
+			 struct group_health *own)
 {
 	const struct failures failures = failures_of(health, group);
 	const struct worker_failure *last = failures.last;
-	const char *sign;
+	const char *sign, *text;
 
 	if (failures.most < NODE_FAILURES_NAMED || 2 * failures.most <= failures.count)
-		return;
+		return NULL;
 	sign = sign_text(health, last->node);
 	if (sign[0] == '\0' && !runs_elsewhere(health->facts, group, last->node))
-		return;
-	own->failing_node = arena_printf(health->arena,
-					 "%zu of %zu workers that failed in 24 h ran on Node %s%s",
-					 failures.most, failures.count, last->node, sign);
+		return NULL;
+	text = arena_printf(health->arena,
+			    "%zu of %zu workers that failed in 24 h ran on Node %s%s",
+			    failures.most, failures.count, last->node, sign);
 	if (failures.most < NODE_FAILURES_BACK_OFF)
-		return;
+		return text;
 	own->cause = REASON_NODE_FAILS;
-	own->cause_message = own->failing_node;
+	own->cause_message = text;
 	if (*last->message)
 		own->cause_message = arena_printf(health->arena, "%s; the last one: Pod %s: %s",
-						  own->failing_node, last->pod, last->message);
+						  text, last->pod, last->message);
 	own->caused_at = last->at;
+	return text;
 }
 
 void node_failures_assess(struct health *health)
 {
-	if (health->snapshot->worker_failure_count >= NODE_FAILURES_NAMED)
-		ARRAY_EACH(const struct group, group, health->facts->groups,
-			   health->facts->group_count)
-			judge(health, group, &health->groups[group->index]);
+	const struct facts *facts = health->facts;
+	const char **texts;
+
+	if (health->snapshot->worker_failure_count < NODE_FAILURES_NAMED)
+		return;
+	texts = arena_array(health->arena, facts->group_count, sizeof(*texts));
+	ARRAY_EACH(const struct group, group, facts->groups, facts->group_count)
+		texts[group->index] = judge(health, group, &health->groups[group->index]);
+	feature_slot_set(&health->slots, health->arena, &repair_decisions, texts);
+}
+
+const char *node_failures_text(const struct health *health, const struct group *group)
+{
+	const char *const *texts = feature_slot_get(health->slots, &repair_decisions);
+
+	return texts ? texts[group->index] : NULL;
 }

@@ -13,7 +13,9 @@
 #define NODE_FAILURES_NAMED 2
 #define NODE_FAILURES_BACK_OFF 3
 
-/* Sets cause and failing_node of the groups. */
+/* Sets the cause of the groups. */
 void node_failures_assess(struct health *health);
+/* Where the workers of the group fail, in words; NULL: none. */
+const char *node_failures_text(const struct health *health, const struct group *group);
 
 #endif

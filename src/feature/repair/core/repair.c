@@ -307,6 +307,12 @@ static void note_ended(struct facts *facts, const struct map *sick)
 	}
 }
 
+/* NULL: none. */
+static struct plan_repair *repair_of(const struct facts *facts)
+{
+	return feature_slot_get(facts->slots, &repair_decisions);
+}
+
 static void find(struct facts *facts)
 {
 	const struct repair_spec rule = rule_of(facts->snapshot);
@@ -325,7 +331,7 @@ static void find(struct facts *facts)
 	choose(facts, repair,
 	       pool_repair_limit(rule.max_unavailable, rule.max_unavailable_percent, used));
 	begin(facts, rule.deletes, repair);
-	facts->repair = repair;
+	feature_slot_set(&facts->slots, facts->arena, &repair_decisions, repair);
 }
 
 /* ---- the plan ---- */
@@ -349,12 +355,12 @@ static void count_worker(const struct facts *facts, const struct plan_worker *wo
 }
 
 /* Behind the reasons of workers whose Node has a sign and that stay there. */
-static void note_workers(const struct facts *facts, struct plan *plan)
+static void note_workers(const struct facts *facts, struct plan_repair *repair, struct plan *plan)
 {
 	VEC_EACH(struct plan_worker, worker, &plan->workers) {
 		struct repair_node *node = SORT_FIND(worker->object->spec.node_name,
-						     facts->repair->nodes.at,
-						     facts->repair->nodes.count, compare_node_name);
+						     repair->nodes.at, repair->nodes.count,
+						     compare_node_name);
 		const char *note;
 
 		if (!node || worker->object->deleting ||
@@ -373,14 +379,15 @@ static void note_workers(const struct facts *facts, struct plan *plan)
 }
 
 /* The first Node of the most urgent state with its workers, and how many there are else. */
-static const char *nodes_text(const struct facts *facts, const size_t *counts)
+static const char *nodes_text(const struct facts *facts, const struct plan_repair *repair,
+			      const size_t *counts)
 {
 	const size_t begun = counts[REPAIR_STATE_BEGUN], waits = counts[REPAIR_STATE_WAITS];
-	const size_t others = facts->repair->nodes.count - begun - waits;
-	const struct repair_node *first = facts->repair->nodes.at; /* there is one */
+	const size_t others = repair->nodes.count - begun - waits;
+	const struct repair_node *first = repair->nodes.at; /* there is one */
 	const char *text;
 
-	VEC_EACH(const struct repair_node, node, &facts->repair->nodes)
+	VEC_EACH(const struct repair_node, node, &repair->nodes)
 		if (node->state > first->state)
 			first = node;
 	text = arena_printf(facts->arena, "Node %s with %lld worker%s: %s%s", first->node,
@@ -400,7 +407,7 @@ static const char *nodes_text(const struct facts *facts, const size_t *counts)
 static const char *add_failing(const struct choice *choice, const char *text)
 {
 	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
-		const char *failing = choice->health->groups[group->index].failing_node;
+		const char *failing = node_failures_text(choice->health, group);
 
 		if (failing)
 			text = arena_printf(choice->arena, "%s%sgroup %s: %s", text,
@@ -412,7 +419,7 @@ static const char *add_failing(const struct choice *choice, const char *text)
 
 static void write(const struct choice *choice, struct plan *plan)
 {
-	const struct plan_repair *repair = choice->facts->repair;
+	struct plan_repair *repair = repair_of(choice->facts);
 	size_t counts[REPAIR_STATE_COUNT] = { 0 };
 	struct plan_condition *condition;
 	const char *text = "";
@@ -421,8 +428,8 @@ static void write(const struct choice *choice, struct plan *plan)
 	if (repair) {
 		VEC_EACH(const struct repair_node, node, &repair->nodes)
 			counts[node->state]++;
-		note_workers(choice->facts, plan);
-		text = nodes_text(choice->facts, counts);
+		note_workers(choice->facts, repair, plan);
+		text = nodes_text(choice->facts, repair, counts);
 	}
 	text = add_failing(choice, text);
 	if (text[0] == '\0')
@@ -438,7 +445,7 @@ static void write(const struct choice *choice, struct plan *plan)
 
 static void write_gated(const struct facts *facts, struct plan *plan)
 {
-	plan->repair = facts->repair;
+	plan->repair = repair_of(facts);
 }
 
 const struct decision_feature repair_decisions = {
