@@ -5,6 +5,7 @@
 #define CORE_DECIDE_FEATURE_SLOT_H
 
 #include "base/arena.h"
+#include "base/check.h"
 
 struct feature_slot {
 	const void *feature;
@@ -24,6 +25,15 @@ static inline void *feature_slot_get(const struct feature_slot *slots, const voi
 	while (slots && slots->feature != feature)
 		slots = slots->next;
 	return slots ? slots->content : NULL;
+}
+
+/* Of a feature that has set it before. */
+static inline void *feature_slot_need(const struct feature_slot *slots, const void *feature)
+{
+	void *content = feature_slot_get(slots, feature);
+
+	CHECK(content);
+	return content;
 }
 
 #endif

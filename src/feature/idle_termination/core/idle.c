@@ -328,10 +328,10 @@ static bool is_settled(const struct plan *plan)
 }
 
 /* The time has passed, and the lists that were read after it show no use. */
-static enum cluster_action action_of(const struct facts *facts, const struct plan *plan)
+static enum cluster_action action_of(const struct facts *facts, const struct plan_idle *idle,
+				     const struct plan *plan)
 {
 	const struct cluster_work *work = facts->snapshot->cluster_work;
-	const struct plan_idle *idle = idle_of(facts);
 
 	if (idle->since == TIME_NONE || !due_reached(facts->due, idle->until) || !is_settled(plan))
 		return CLUSTER_KEEP;
@@ -419,7 +419,7 @@ static void write(const struct choice *choice, struct plan *plan)
 	if (!idle_of(facts))
 		return;
 	idle = ARENA_COPY(facts->arena, idle_of(facts), 1);
-	idle->action = action_of(facts, plan);
+	idle->action = action_of(facts, idle, plan);
 	if (idle->action == CLUSTER_SUSPEND || idle->action == CLUSTER_DELETE) {
 		idle->reason = REASON_IDLE_TERMINATED;
 		idle->message = ending_text(facts, idle);

@@ -19,10 +19,10 @@ struct resize_offer {
 	const char *limited_group;
 };
 
-/* NULL: none. */
+/* Where it is asked for. */
 static struct resize_offer *resize_of(const struct offer *offer)
 {
-	return feature_slot_get(offer->slots, &in_place_resize_decisions);
+	return feature_slot_need(offer->slots, &in_place_resize_decisions);
 }
 
 /* ---- the offer ---- */
@@ -327,7 +327,8 @@ static const char *progress_text(const struct choice *choice)
 
 static void write(const struct choice *choice, struct plan *plan)
 {
-	const struct resize_offer *resize = resize_of(choice->offer);
+	const struct resize_offer *resize =
+		feature_slot_get(choice->offer->slots, &in_place_resize_decisions);
 	const char *progress = "";
 
 	if (!resize)

@@ -37,7 +37,7 @@ static struct rule rule_of(const struct snapshot *snapshot)
 
 static struct plan_requests *requests_of(const struct offer *offer)
 {
-	return feature_slot_get(offer->slots, &requests_decisions);
+	return feature_slot_need(offer->slots, &requests_decisions);
 }
 
 /* ---- amounts of accelerators ---- */
