@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "feature/repair/core/repair.h"
 #include "feature/repair/core/repair_signal.h"
 #include "feature/repair/model/repair.h"
 
@@ -105,22 +104,15 @@ static const char *judge(const struct health *health, const struct group *group,
 	return text;
 }
 
-void node_failures_assess(struct health *health)
+const char **node_failures_assess(struct health *health)
 {
 	const struct facts *facts = health->facts;
 	const char **texts;
 
 	if (health->snapshot->worker_failure_count < NODE_FAILURES_NAMED)
-		return;
+		return NULL;
 	texts = arena_array(health->arena, facts->group_count, sizeof(*texts));
 	ARRAY_EACH(const struct group, group, facts->groups, facts->group_count)
 		texts[group->index] = judge(health, group, &health->groups[group->index]);
-	feature_slot_set(&health->slots, health->arena, &repair_decisions, texts);
-}
-
-const char *node_failures_text(const struct health *health, const struct group *group)
-{
-	const char *const *texts = feature_slot_get(health->slots, &repair_decisions);
-
-	return texts ? texts[group->index] : NULL;
+	return texts;
 }

@@ -13,9 +13,7 @@
 #define NODE_FAILURES_NAMED 2
 #define NODE_FAILURES_BACK_OFF 3
 
-/* Sets the cause of the groups. */
-void node_failures_assess(struct health *health);
-/* Where the workers of the group fail, in words; NULL: none. */
-const char *node_failures_text(const struct health *health, const struct group *group);
+/* Sets the cause of the groups. By group: where its workers fail, in words, or NULL; NULL: of none. */
+const char **node_failures_assess(struct health *health);
 
 #endif

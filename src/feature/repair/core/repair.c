@@ -334,6 +334,14 @@ static void find(struct facts *facts)
 	feature_slot_set(&facts->slots, facts->arena, &repair_decisions, repair);
 }
 
+static void assess(struct health *health)
+{
+	const char **failing = node_failures_assess(health);
+
+	if (failing)
+		feature_slot_set(&health->slots, health->arena, &repair_decisions, failing);
+}
+
 /* ---- the plan ---- */
 
 static const char *const notes[] = {
@@ -406,14 +414,13 @@ static const char *nodes_text(const struct facts *facts, const struct plan_repai
 /* "group gpu-group: 2 of 3 workers ..." behind the text. */
 static const char *add_failing(const struct choice *choice, const char *text)
 {
-	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
-		const char *failing = node_failures_text(choice->health, group);
+	const char *const *failing = feature_slot_get(choice->health->slots, &repair_decisions);
 
-		if (failing)
+	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count)
+		if (failing && failing[group->index])
 			text = arena_printf(choice->arena, "%s%sgroup %s: %s", text,
 					    text[0] == '\0' ? "" : "; ", group->spec->name,
-					    failing);
-	}
+					    failing[group->index]);
 	return text;
 }
 
@@ -450,7 +457,7 @@ static void write_gated(const struct facts *facts, struct plan *plan)
 
 const struct decision_feature repair_decisions = {
 	.find = find,
-	.assess = node_failures_assess,
+	.assess = assess,
 	.write = write,
 	.write_gated = write_gated,
 };
