@@ -245,7 +245,7 @@ def test_raycluster_files_share_the_nodes_of_pools(directory):
     (directory / "both.yaml").write_text(yaml.safe_dump({"apiVersion": "rayscaler.dev/v1alpha1", "kind": "Workload", "items": items}))
     words = ["simulate", "-f", "train.yaml", "-f", "serve.yaml", "-w", "both.yaml", "-o", "json"]
     changes = ["--set", "pools[spot].allocatable={\"cpu\": 96, \"memory\": \"1Ti\", \"nvidia.com/gpu\": 4}",
-               "--set", "pools[0].refusals=[]", "--set", "pools[0].interruptionsPerHour=0", "--vary", "pools[spot].maxNodes=1,2"]  # fmt: skip
+               "--set", "pools[0].refusals=[]", "--set", "pools[0].interruptionsPerHour=0", "--set", "pools[0].repairs=[]", "--vary", "pools[spot].maxNodes=1,2"]  # fmt: skip
     made = simulate([*words, "--node-pools", "pools.yaml", *changes], directory)
     assert made.returncode == 0, made.stderr
     one, two = json.loads(made.stdout)["variants"]

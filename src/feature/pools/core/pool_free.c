@@ -68,6 +68,7 @@ void pool_free_make(struct pool_free *free, const struct pool_free_input *input)
 	free->pool_count = input->pool_count;
 	free->gpus = arena_array(&free->arena, input->pool_count, sizeof(*free->gpus));
 	nodes = nodes_of(free, input, in, &count);
+	free->own = nodes;
 	node_capacities_init(&free->capacities, nodes, count, input->devices, &free->arena);
 	free->nodes = arena_array(&free->arena, count, sizeof(*free->nodes));
 	for (size_t i = 0; i < count; i++) {
@@ -88,6 +89,14 @@ void pool_free_done(struct pool_free *free)
 	map_done(&free->claimers);
 	arena_done(&free->arena);
 	*free = (struct pool_free){ .arena = ARENA_INIT };
+}
+
+void pool_free_cordon(struct pool_free *free, const char *name, bool unschedulable)
+{
+	const struct node_capacity *found = node_capacities_find(&free->capacities, name);
+
+	if (found)
+		free->own[found->node - free->own].unschedulable = unschedulable;
 }
 
 size_t pool_free_node_of(const struct pool_free *free, const struct pod *pod)

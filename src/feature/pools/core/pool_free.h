@@ -17,6 +17,7 @@ struct pool_free {
 	struct arena arena;
 	struct node_capacities
 		capacities; /* of the Nodes of any pool; the forecast of devices is not made */
+	struct node *own;   /* what `capacities` refers to */
 	struct pool_free_node *nodes; /* beside them */
 	int64_t *gpus;                /* by pool */
 	size_t pool_count;            /* 0: it is not made */
@@ -34,9 +35,11 @@ struct pool_free_input {
 	const struct device_table *devices;
 };
 
-/* Replaces the content: no Pod is counted. Keeps pointers to the Nodes. */
+/* Replaces the content: no Pod is counted. Copies the Nodes; their members are borrowed. */
 void pool_free_make(struct pool_free *free, const struct pool_free_input *input);
 void pool_free_done(struct pool_free *free); /* of a zeroed one as well */
+/* A Node is cordoned, or not any longer. Unknown names have no effect. */
+void pool_free_cordon(struct pool_free *free, const char *name, bool unschedulable);
 /* A Pod exists, sign 1, or exists no longer, -1, with the same content. NULL: no effect. */
 void pool_free_count(struct pool_free *free, const struct pod *pod, int sign);
 /* The index of the Pod's Node; SIZE_MAX: it uses none of these. */

@@ -325,16 +325,17 @@ static time_ms wall_ms(const struct sharing *sharing)
 }
 
 /* Nodes under repair are cordoned. */
-static void note_repairs(const struct sharing *sharing)
+static void note_repairs(struct sharing *sharing)
 {
 	const struct sim_world *world = sharing->world;
-	struct node *node = sharing->nodes;
+	const struct node *node = sharing->nodes;
 
 	if (!node)
 		return;
 	for (size_t p = 0; p < world->input->models.pools.count; p++)
 		for (size_t n = 0; n < (size_t)world->pools[p].input->max_nodes; n++, node++)
-			node->unschedulable = node_repair_of(&world->pools[p], n, world->now_ms);
+			pool_free_cordon(&sharing->ledger.free, node->name,
+					 node_repair_of(&world->pools[p], n, world->now_ms));
 }
 
 /* True: the share of `own` is another one than before. */
