@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/int64.h"
 #include "ctl/shared/options.h"
 #include "feature/pools/codec/gpu_pool_json.h"
 #include "net/loop.h"
@@ -36,7 +37,7 @@ struct model {
 	/* Patches whose answers were lost. They may take effect until this process ends. */
 	struct patch lost[LOST_MAX];
 	size_t lost_count;
-	bool unanswered; /* this process counts such a patch for a limited time, also when it has taken effect */
+	int64_t unanswered; /* their most replicas: this process counts them for a limited time, also behind their effect */
 };
 
 static struct world {
@@ -325,7 +326,7 @@ static void answers(size_t i)
 		answer(i, often(50) ? ERR_CONFLICT : ERR_DENIED);
 	} else if (often(15) && model->lost_count < LOST_MAX) {
 		model->lost[model->lost_count++] = model->patch;
-		model->unanswered = true;
+		model->unanswered = int64_max(model->unanswered, model->patch.target);
 		answer(i, ERR_TIMEOUT);
 	} else if (takes_effect(model, &model->patch)) {
 		if (often(30)) /* the watch is quicker than the answer */
@@ -385,7 +386,7 @@ static const char *check_no_contention(void)
 
 	for (size_t i = 0; i < CLUSTERS; i++) {
 		struct model *model = &world.models[i];
-		int64_t held = possible(model);
+		int64_t held = int64_max(possible(model), model->unanswered);
 
 		if (held < model->group.replicas)
 			held = model->group.replicas;
@@ -440,7 +441,7 @@ static const char *restart(void)
 	pools_free(world.pools);
 	for (size_t i = 0; i < CLUSTERS; i++) {
 		world.models[i].lost_count = 0;
-		world.models[i].unanswered = false;
+		world.models[i].unanswered = 0;
 	}
 	if (!world.of_flags)
 		read_pool();
@@ -468,7 +469,7 @@ static const char *check_restart(void)
 
 	become_quiet();
 	for (size_t i = 0; i < CLUSTERS; i++) {
-		lost |= world.models[i].unanswered;
+		lost |= world.models[i].unanswered > 0;
 		asks(i);
 	}
 	allocate_again();
