@@ -1,6 +1,7 @@
 /* The container that KubeRay makes of spec.autoscalerOptions; reported once per RayCluster. */
 #include <string.h>
 
+#include "base/text.h"
 #include "core/model/autoscaler_container.h"
 #include "core/model/network_policy.h"
 #include "feature/lint/core/lint_subject.h"
@@ -241,7 +242,7 @@ void lint_kai_ends_cluster(struct lint_subject *subject)
 		if (group->min_replicas > 0 || group->max_replicas == 0 ||
 		    labels_value(&group->template.annotations, grace) ||
 		    (!labels_value(&cluster->labels, "kai.scheduler/queue") &&
-		     strcmp(group->template.spec.scheduler_name, "kai-scheduler") != 0))
+		     !text_same(group->template.spec.scheduler_name, "kai-scheduler")))
 			continue;
 		lint_report_finding(
 			subject, LINT_RULE_KAI_ENDS_CLUSTER, "metadata.annotations",
