@@ -1,21 +1,22 @@
-# The lists of features, from the headers of the selected ones. A feature joins a list by a declaration in a header of its part:
+# The lists of features, from the files of the selected ones. A file of a part adds a member to a list by defining or declaring it:
 #
-#   extern const struct decision_feature NAME;      in core: FEATURE_DECISIONS
-#   extern const struct kube_type NAME;             in kube: FEATURE_KUBE_TYPES
-#   extern const struct sim_sharing NAME;           in sim:  FEATURE_SIM_SHARINGS
-#   extern const struct sim_resizing NAME;          in sim:  FEATURE_SIM_RESIZINGS
-#   extern const struct sim_repairing NAME;         in sim:  FEATURE_SIM_REPAIRINGS
-#   extern const struct feature NAME;               in ctl:  FEATURE_CONTROLLERS
-#   extern const struct status_page NAME;           in cli:  FEATURE_STATUS_PAGES
-#   extern const struct simulate_objects NAME;      in cli:  FEATURE_SIMULATE_OBJECTS
-#   extern const struct gpus_devices NAME;          in cli:  FEATURE_GPUS_DEVICES
-#   extern const struct gpus_sign NAME;             in cli:  FEATURE_GPUS_SIGNS
-#   #define NAME_CAUSES(X) ...                      in model: FEATURE_CAUSES; so for each ending in `macros`
+#   const struct decision_feature NAME =            in core: FEATURE_DECISIONS
+#   extern const struct kube_type NAME;             in kube, in a header: FEATURE_KUBE_TYPES
+#   const struct sim_sharing NAME =                 in sim:  FEATURE_SIM_SHARINGS
+#   const struct sim_resizing NAME =                in sim:  FEATURE_SIM_RESIZINGS
+#   const struct sim_repairing NAME =               in sim:  FEATURE_SIM_REPAIRINGS
+#   const struct feature NAME =                     in ctl:  FEATURE_CONTROLLERS
+#   const struct status_page NAME =                 in cli:  FEATURE_STATUS_PAGES
+#   const struct simulate_objects NAME =            in cli:  FEATURE_SIMULATE_OBJECTS
+#   const struct gpus_devices NAME =                in cli:  FEATURE_GPUS_DEVICES
+#   const struct gpus_sign NAME =                   in cli:  FEATURE_GPUS_SIGNS
+#   #define NAME_CAUSES(X) ...                      in model, in a header: FEATURE_CAUSES; so for each ending in `macros`
 #
-#   awk -v dir=build/gen -v names_built="NAME..." -f features.awk src/feature/*/*/*.h
+#   awk -v dir=build/gen -v names_built="NAME..." -f features.awk src/feature/*/*/*.[ch]
 #
-# writes dir/feature_PART.h: the headers that declare something, and one macro for each list, in the order of the files. Of a macro
-# whose name ends with _ROWS each member is followed by a comma. A header is written only if it changes.
+# writes dir/feature_PART.h: declarations of what source files define, the headers that declare the others, and one macro for each
+# list, in the order of the files. Of a macro whose name ends with _ROWS each member is followed by a comma. A header is written only
+# if it changes.
 
 BEGIN {
 	add_value("core", "decision_feature", "FEATURE_DECISIONS")
@@ -45,7 +46,12 @@ FNR == 1 {
 	part = path[4]
 }
 
-/^extern const struct [a-z_]+ [a-z_]+;/ && (part, $4) in value {
+/^const struct [a-z_]+ [a-z_]+ =/ && (part, $3) in value {
+	members[value[part, $3]] = members[value[part, $3]] " &" $4 ","
+	declared[part] = declared[part] "extern const struct " $3 " " $4 ";\n"
+}
+
+/^extern const struct kube_type [a-z_]+;/ && (part, $4) in value {
 	add(value[part, $4], " &" substr($5, 1, length($5) - 1) ",")
 }
 
@@ -79,7 +85,7 @@ END {
 }
 
 function write_header(part,    text, names, n, i, old, line, file) {
-	text = "/* Written by mk/features.awk. */\n#pragma once\n" includes[part]
+	text = "/* Written by mk/features.awk. */\n#pragma once\n" includes[part] declared[part]
 	n = split(lists[part], names, " ")
 	for (i = 1; i <= n; i++)
 		text = text "#define " names[i] (names[i] in plain ? "" : "(...)") members[names[i]] "\n"

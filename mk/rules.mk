@@ -117,7 +117,7 @@ $(shell mkdir -p $(BUILD)/gen; echo '$(COMMIT_LINE)' | cmp -s - $(BUILD)/gen/com
 
 # The lists of the selected features (mk/features.awk), written when they change.
 $(shell mkdir -p $(BUILD)/gen; awk -v dir=$(BUILD)/gen -v names_built="$(strip $(FEATURES))" -f mk/features.awk \
-	$(wildcard $(FEATURES:%=src/feature/%/*/*.h)) < /dev/null)
+	$(wildcard $(FEATURES:%=src/feature/%/*/*.[ch])) < /dev/null)
 
 $(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h &: src/gcs/%.proto
 	@mkdir -p $(@D)

@@ -82,7 +82,7 @@ struct group {
 	struct capacity template_capacity; /* of one worker, by the template */
 	struct gpu_cost gpu_cost;          /* of one worker, by the template */
 	int64_t hosts;
-	/* minReplicas, or more while a schedule requests it; see window.h. The operator and its
+	/* minReplicas, or more while a schedule requests it; see window.c. The operator and its
 	 * bounds know only minReplicas. */
 	int64_t min_replicas;
 	const struct plan_schedule *schedule; /* that requests it; NULL: minReplicas counts */

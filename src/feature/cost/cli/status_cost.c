@@ -1,9 +1,11 @@
-#include "feature/cost/cli/status_cost.h"
-
+/* `status --cost`: GPU time and cost of RayClusters, as their RayClusterAutoscalers have them, so it
+ * needs no controller; at most 5 minutes old while one runs. By cluster and in all; with --by instead
+ * by namespace or by a label of the RayCluster. Sums in different currencies are kept apart. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/sort.h"
+#include "cli/shared/status_page.h"
 #include "cli/shared/table.h"
 #include "cli/shared/unscaled.h"
 #include "codec/schema/document_head.h"

@@ -1,6 +1,6 @@
-#include "feature/device_claims/cli/gpus_claims.h"
-
+/* The devices of ResourceSlices in `status --gpus`. */
 #include "cli/shared/device_lists.h"
+#include "cli/shared/gpus_devices.h"
 #include "ctl/watch/inventory_watch.h"
 #include "feature/device_claims/core/device_nodes.h"
 #include "feature/device_claims/core/resolve.h"

@@ -1,5 +1,5 @@
-#include "feature/device_claims/cli/simulate_claims.h"
-
+/* Claims of a simulation: their devices are counted by the device table. */
+#include "cli/shared/simulate_objects.h"
 #include "codec/objects/cluster_set.h"
 #include "feature/device_claims/codec/device_object_json.h"
 #include "feature/device_claims/core/resolve.h"

@@ -1,11 +1,16 @@
-#include "feature/in_place_resize/core/in_place_resize.h"
-
+/* In-place resize of CPU and memory of running workers and the head, as Ray's autoscaler does it
+ * (ray 2.60, autoscaler/v2/instance_manager/cloud_providers/kuberay/ippr_provider.py): which Pods may
+ * grow, which are being resized, and what is done next. GPUs are never resized. All that is known of a
+ * resize is on the Pod, in the form of Ray's annotation, so a restart loses nothing. */
 #include <string.h>
 
 #include "base/check.h"
 #include "core/capacity/resize_limits.h"
+#include "core/decide/feature.h"
 #include "core/model/reason.h"
 #include "feature/in_place_resize/core/resize_pod.h"
+
+extern const struct decision_feature in_place_resize_decisions;
 
 #define MESSAGES_MAX 3
 #define LIMITED_MAX 2

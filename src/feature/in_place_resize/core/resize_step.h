@@ -1,5 +1,5 @@
 /* The parts of a resize that a request or an answer consists of, for the controller
- * (feature/in_place_resize/ctl/resizer.h) and the simulation (feature/in_place_resize/sim/resize_sim.h). Pure. */
+ * (feature/in_place_resize/ctl/resizer.h) and the simulation (feature/in_place_resize/sim/resize_sim.c). Pure. */
 #ifndef FEATURE_IN_PLACE_RESIZE_CORE_RESIZE_STEP_H
 #define FEATURE_IN_PLACE_RESIZE_CORE_RESIZE_STEP_H
 

@@ -1,4 +1,4 @@
-/* Carries out the resizes of a plan (feature/in_place_resize/core/in_place_resize.h), after a decision,
+/* Carries out the resizes of a plan (feature/in_place_resize/core/in_place_resize.c), after a decision,
  * in Ray's order:
  *   resize  what shrinks is taken from the raylet, whose answer keeps what is in use; the record is
  *           written on the Pod; its subresource `resize` is patched. The kubelet then changes it

@@ -1,5 +1,9 @@
-#include "feature/in_place_resize/sim/resize_sim.h"
-
+/* In-place resize: the API server's, the kubelet's and the raylet's part. feature/in_place_resize/core decides,
+ * as in the controller; here its plans change the Pod's record, spec, conditions and status. Source: kubernetes 1.34,
+ * pkg/kubelet/allocation/allocation_manager.go (a resize is infeasible or deferred, with what the Node
+ * has; deferred ones are tried again when a Pod has ended); ray 2.60, local_resource_manager.cc
+ * (what is in use is kept). Simplified: a resize takes models.resize_ms, never fails, and requests are
+ * never refused by the API server. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +12,7 @@
 #include "sim/place.h"
 #include "sim/pod.h"
 #include "sim/record.h"
+#include "sim/resize.h"
 #include "sim/stock.h"
 
 #define MESSAGE_SIZE 200

@@ -1,6 +1,7 @@
-#include "feature/native_gangs/core/native_gangs.h"
-
+/* The size of a step of kube-scheduler, which places the Pods of one PodGroup (KEP-4671) together: what the free Nodes hold,
+ * where they hold some of it; the next one begins when its Pods have Nodes. feature/queue has the wait of a step. Pure. */
 #include "core/decide/capacity_check.h"
+#include "core/decide/feature.h"
 #include "core/nodes/node_sample.h"
 
 static bool is_of_gang(const struct pod_spec *spec)

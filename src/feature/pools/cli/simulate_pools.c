@@ -1,10 +1,11 @@
-#include "feature/pools/cli/simulate_pools.h"
-
+/* GPUPools of a simulation: by name; two with the same name, and one with a wrong type, are an error. Of a
+ * recording: those that its worker groups draw from, and its Namespace, whose labels choose the queue. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "cli/shared/api_connection.h"
+#include "cli/shared/simulate_objects.h"
 #include "codec/objects/cluster_set.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/namespace_json.h"

@@ -1,5 +1,4 @@
-#include "feature/pools/ctl/pool_feature.h"
-
+/* GPUPools as a feature of the controller: ctl/features.c. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -7,6 +6,7 @@
 #include "base/memory.h"
 #include "core/model/field.h"
 #include "core/nodes/node_match.h"
+#include "ctl/report/feature.h"
 #include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/capacity_watch.h"

@@ -1,7 +1,10 @@
-#include "feature/warm_workers/core/warm.h"
-
+/* Warm workers, spec.warmWorkers of the RayClusterAutoscaler and those of its schedules within their
+ * windows: free workers of a group that stay ready beyond demand; of several entries the largest. A free worker counts whatever else keeps it: minReplicas, request_resources,
+ * an idle timeout that has not passed. Those that demand takes are replaced, within maxReplicas and
+ * the GPU limits, after all demand has its place. */
 #include <string.h>
 
+#include "core/decide/feature.h"
 #include "core/decide/spare.h"
 
 /* Reports the first unknown group. */
