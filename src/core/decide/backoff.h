@@ -1,5 +1,5 @@
 /* Back-off of groups whose Pods do not become workers: entered on evidence (Pods, events,
- * conditions), with doubling length, stored only in memory, ended by time (the next launch is the
+ * conditions), with doubling length, kept in memory and in the status (inherited once), ended by time (the next launch is the
  * probe) or by a worker that registers. Sets backed_off, cancels, raises_held, gangs_held_until and backoff of
  * the groups, starved of their workers, and the back-offs of the new memory. Must not cancel launches:
  * launch.h does.

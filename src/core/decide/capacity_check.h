@@ -1,6 +1,6 @@
 /* Whether the cluster's Nodes can hold Pods that wait to be scheduled and Pods to be launched, or a
- * node autoscaler must add Nodes. Only messages depend on it: a node autoscaler may add Nodes that
- * are not visible yet, so launches do not; but the size of a step that kube-scheduler places as a whole does.
+ * node autoscaler must add Nodes. Messages depend on it, and the size of a step that kube-scheduler
+ * places as a whole; no other launch: a node autoscaler may add Nodes that are not visible yet.
  *
  * There is no message where Nodes are unknown: in sidecar mode, and in the controller while no Pod
  * of the cluster is Unschedulable (ctl/watch/capacity_watch.h). */

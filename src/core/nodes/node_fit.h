@@ -3,8 +3,8 @@
  * free amounts: the rules of the scheduler (NodeAffinity, TaintToleration, NodeUnschedulable,
  * NodeResourcesFit) and the per-device rule of gpushare. Not checked: volumes, topology spread,
  * affinity to other Pods, ports, resource claims; so NEVER is certain, and NOW is not. Pure;
- * results live in the arena. Must not change launches: a node autoscaler may add Nodes that are not
- * visible yet. */
+ * results live in the arena. Outside of pools and of gangs of kube-scheduler no launch may depend on
+ * it: a node autoscaler may add Nodes that are not visible yet. */
 #ifndef CORE_NODES_NODE_FIT_H
 #define CORE_NODES_NODE_FIT_H
 

@@ -1,6 +1,6 @@
 /* The part that shares GPUs between RayClusters (feature/pools), as a pass uses it: the terms of its
- * decision, and a reservation for its patch, so that two decisions never use the same GPU: not in one
- * turn of the loop, not while a patch is in flight, not when its answer was lost. Every function
+ * decision, and a note of its patch in flight, so that two decisions never use the same GPU: not in
+ * one turn of the loop, not before the patch is answered, not when its answer was lost. Every function
  * accepts NULL for `share`: nothing is shared. Must not decide: its only result are terms. */
 #ifndef CTL_PASS_GPU_SHARE_H
 #define CTL_PASS_GPU_SHARE_H
@@ -42,7 +42,7 @@ struct gpu_share_hooks {
 	/* The patch is about to be sent. */
 	void (*sent)(void *self, const struct gpu_share_objects *objects, const struct plan *plan);
 	/* err NULL: the patch was accepted, and the RayCluster has this generation now (INT64_MAX:
-	 * unknown; the reservation expires by time). Otherwise: a refusal frees the reservation;
+	 * unknown; the note expires by time). Otherwise: a refusal ends it;
 	 * after any other error the patch may have taken effect. */
 	void (*answered)(void *self, const char *namespace_, const char *name,
 			 const struct err *err, int64_t generation);

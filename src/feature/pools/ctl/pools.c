@@ -18,7 +18,7 @@
  * each answered at once. */
 #define REST 10
 #define BURST_MS 500
-/* Nodes may have changed: nothing says so. */
+/* Pods outside of RayClusters may have changed: no watch has them. */
 #define NODES_AGAIN_MS 10000
 #define NOT_READY_MS 1000
 /* Between the last allocation and one for a change of holdings: while nothing waits, figures alone change. */
