@@ -9,8 +9,8 @@
 /* The launches of a choice without the limits of pools beyond minReplicas, in groups that draw from a
  * pool: units in the order of the packing, then replacements of disrupted workers, then warm workers.
  *
- * A unit is a replica, or all replicas for a gang. Gangs with bundles on the same new replica are one
- * unit. A gang is asked for as a whole also when a limit on starting workers admits a part of it now;
+ * A unit is a replica, or all replicas for a gang; gangs with bundles on the same new replica each ask
+ * for it, unless units before, none larger, have all of theirs. A gang is asked for as a whole also when a limit on starting workers admits a part of it now;
  * of other replicas those that this limit admits are asked for. */
 struct pool_ask_list pool_ask(const struct choice *choice);
 /* By group: the grants; INT64_MAX in no pool. */

@@ -187,8 +187,8 @@ enum reason_trait {
 	X(WORKER_LACKS, "WorkerLacks", 0,                                                          \
 	  "a worker lacks a resource of the template of its group",                                \
 	  "fix the template: the message has both figures")                                        \
-	X(WAITS_FOR_POOL, "WaitsForPool", TRAIT_POOL, "its GPUPool has no GPUs left for it, or no Node with room",       \
-	  "wait")                                                                                  \
+	X(WAITS_FOR_POOL, "WaitsForPool", TRAIT_POOL,                                              \
+	  "its GPUPool has no GPUs left for it, or no Node with room", "wait")                     \
 	X(RESERVED_FOR_GANG, "ReservedForGang", TRAIT_POOL,                                        \
 	  "its GPUPool keeps GPUs for a placement group", "wait")                                  \
 	FEATURE_DEMAND_REASONS(X)

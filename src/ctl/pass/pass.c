@@ -4,13 +4,14 @@
  *      │ no GCS     │ same reply        ├─► Verifying ──► Deciding
  *      └► Deciding  └► Done             ├─► Reading ────► Deciding   the reply is old, or a raylet
  *                                       │                            may have registered; READS_MAX
- *                                       ├─► Deciding                 overtaken, or the quota is used
+ *                                       ├─► Deciding                 overtaken, granted more, or no longer granted
  *                                       └─► Patching ──┬─► Done
  *                                            conflict  └─► Refreshing ──► Deciding   CONFLICTS_MAX
  *
  * decided() alone chooses the next step, by what the plan needs and what this pass has not read yet:
- * `drained`, `drains_read`, `pods`, `fresh_state` and `work_read` are set once, so each side step is taken at most
- * once, and the pass ends. Every request has a deadline; the failure of one that a decision needs ends
+ * `drained`, `drains_read`, `pods`, `fresh_state`, `work_read` and `shared` are set once, so each side step is taken
+ * at most once; a decision made again because another cluster used its grant has the smaller grant, and fits. So the
+ * pass ends. Every request has a deadline; the failure of one that a decision needs ends
  * the pass without a patch.
  *
  * Invariants: one step at a time; `waiting` requests of it are in flight, and the last answer leaves it.

@@ -51,7 +51,7 @@ struct capacity_watch {
 	int64_t began_ms, rested_ms; /* the last list; when an outdated one is replaced */
 	bool outdated;
 	struct loop_timer *again; /* replaces it */
-	/* The last inventory; stock NULL: none. */
+	/* The last inventory. */
 	struct inventory_watch *inventory_watch;
 	struct inventory_list list; /* of it, completed by features */
 	uint64_t version;           /* of the list */

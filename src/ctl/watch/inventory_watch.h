@@ -1,6 +1,6 @@
 /* One inventory of all Nodes and Pods of the cluster, listed page by page, kept in a short form
  * (core/nodes/node_digest, core/nodes/pod_digest). For `status --gpus` and for the controller's
- * node capacity (ctl/watch/capacity_watch). The caller owns struct stock; done is called once, in a turn of
+ * node capacity (ctl/watch/capacity_watch). done is called once, in a turn of
  * its own, and may free it. Needs list and watch of nodes and pods in all namespaces; without those
  * of pods only the Nodes are known. Must not be kept for long: it is not updated. */
 #ifndef CTL_WATCH_INVENTORY_WATCH_H
