@@ -44,7 +44,7 @@ COST_MAX, EXPONENT_MAX, MIB_MAX = 40, 1.4, 80
 UNIT_BLOCKS_MAX = 7.4
 # Above their aims, and what they may take, x base, about a tenth more than measured: each choice changes the fills of
 # 80 to 230 nodes, which all are scored again before the best is known (docs/internals/performance.md).
-KNOWN = {"own-selectors": 8.7, "distinct": 8, "resizable": 24}
+KNOWN = {"own-selectors": 8.2, "distinct": 7.5, "resizable": 22.5}
 
 
 def make(size):

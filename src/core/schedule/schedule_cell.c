@@ -189,10 +189,10 @@ static struct schedule_cell *cell_new(struct schedule_try *try, size_t names)
 		try->spare_cell = cell->next;
 	else
 		cell = ARENA_NEW(try->run->attempt, struct schedule_cell);
-	if (cell->names < names) {
+	if (!cell->taken || cell->names < names) {
 		cell->names = names;
-		cell->taken = arena_array(try->run->attempt, names, sizeof(*cell->taken));
-		cell->width = arena_array(try->run->attempt, names, sizeof(*cell->width));
+		cell->taken = arena_array(try->run->attempt, names + 1, sizeof(*cell->taken));
+		cell->width = arena_array(try->run->attempt, names + 1, sizeof(*cell->width));
 	}
 	cell->fill.count = cell->members.count = 0;
 	cell->next = NULL;
@@ -241,10 +241,12 @@ static struct schedule_cell *find_cell(const struct schedule_try *try, struct sc
 		cells->choice = try->choices;
 		cells->first = NULL;
 	}
-	for (; *link && looked < CELLS_MAX; looked++, link = &(*link)->next) {
+	UNCOUNTED_FOR(; *link && looked < CELLS_MAX; looked++, link = &(*link)->next) {
 		struct schedule_cell *cell = *link;
 
-		if (!has_room(cell, cells->free, count))
+		/* Most are excluded by their first name. */
+		if ((uint64_t)(*cells->free - *cell->taken) >= *cell->width ||
+		    !has_room(cell, cells->free, count))
 			continue;
 		bounded_count((int64_t)(looked * count));
 		*link = cell->next; /* the next candidate is often like this one */

@@ -74,8 +74,8 @@ static void set_leaf(const struct schedule_requests *requests, struct schedule_t
 {
 	const struct schedule_shape *shape = &requests->list.shapes[tree->shapes.at[place]];
 	size_t at = tree->leaves + place;
-	int64_t *least = &tree->least[at * (tree->names + 1)];
-	double *ratio = &tree->ratio[at * (tree->names + 1)];
+	int64_t *least = &tree->least[at * tree->width];
+	double *ratio = &tree->ratio[at * tree->width];
 	double pivot = (double)schedule_shape_need(shape, requests->pivot);
 
 	active = active && !shape->impossible;
@@ -85,14 +85,15 @@ static void set_leaf(const struct schedule_requests *requests, struct schedule_t
 			   pivot <= 0 ? INFINITY :
 					(double)shape->needs[i].amount / pivot;
 	}
-	least[tree->names] = active ? largest_piece(shape) : INT64_MAX;
+	if (tree->width > tree->names)
+		least[tree->names] = active ? largest_piece(shape) : INT64_MAX;
 }
 
 /* From its two children; whether that changed it. */
 static bool set_parent(struct schedule_tree *tree, size_t at)
 {
 	bool changed = false;
-	size_t width = tree->names + 1;
+	size_t width = tree->width;
 	int64_t *least = &tree->least[at * width], *first = &tree->least[2 * at * width];
 	double *ratio = &tree->ratio[at * width], *ratios = &tree->ratio[2 * at * width];
 
@@ -238,7 +239,7 @@ static void make_kinds(struct schedule_requests *requests, struct schedule_run *
 }
 
 static struct schedule_tree *tree_new(struct schedule_requests *requests,
-				      const struct schedule_kind *kind)
+				      const struct schedule_kind *kind, bool pieces)
 {
 	struct schedule_tree *tree = ARENA_NEW(requests->arena, struct schedule_tree);
 	struct schedule_at *places =
@@ -253,7 +254,8 @@ static struct schedule_tree *tree_new(struct schedule_requests *requests,
 	tree->leaves = 1;
 	while (tree->leaves < tree->shapes.count)
 		tree->leaves *= 2;
-	width = tree->names + 1;
+	tree->width = tree->names + (pieces || !tree->names);
+	width = tree->width;
 	tree->least = arena_array(requests->arena, 2 * tree->leaves * width, sizeof(*tree->least));
 	tree->ratio = arena_array(requests->arena, 2 * tree->leaves * width, sizeof(*tree->ratio));
 	for (size_t i = tree->leaves * width; i < 2 * tree->leaves * width; i++)
@@ -269,7 +271,7 @@ static struct schedule_tree *tree_new(struct schedule_requests *requests,
 }
 
 /* One for each list of shapes; a shape without selectors is in one kind. */
-static void make_trees(struct schedule_requests *requests)
+static void make_trees(struct schedule_requests *requests, bool pieces)
 {
 	struct schedule_intern ids = { .arena = requests->arena };
 	VEC(struct schedule_tree *) shared = { .at = NULL };
@@ -286,7 +288,7 @@ static void make_trees(struct schedule_requests *requests)
 			kind->tree = shared.at[id];
 			continue;
 		}
-		kind->tree = tree_new(requests, kind);
+		kind->tree = tree_new(requests, kind, pieces);
 		VEC_PUSH(requests->arena, &requests->trees, kind->tree);
 		if (id != SCHEDULE_ID_NONE)
 			VEC_PUSH(requests->arena, &shared, kind->tree);
@@ -459,7 +461,7 @@ struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct
 	read_anti_labels(requests, run);
 	find_names(requests, run);
 	make_kinds(requests, run);
-	make_trees(requests);
+	make_trees(requests, run->words.fractions);
 	make_tags(requests, run);
 	count_labels(requests, run, 0);
 	return requests;
@@ -494,9 +496,9 @@ struct schedule_part schedule_requests_part(const struct schedule_requests *requ
 /* Whether the least needs of the tree node are free. Callers count the names. */
 static bool fits(const struct schedule_tree *tree, const int64_t *free, size_t at)
 {
-	const int64_t *least = &tree->least[at * (tree->names + 1)];
+	const int64_t *least = &tree->least[at * tree->width];
 
-	UNCOUNTED_FOR(uint32_t i = 0; i <= tree->names; i++)
+	UNCOUNTED_FOR(uint32_t i = 0; i < tree->width; i++)
 		if (least[i] > free[i])
 			return false;
 	return true;
@@ -516,7 +518,7 @@ static void set_free(const struct schedule_tree *tree, const struct schedule_roo
  * which the larger share is missing. */
 static void note_lack(const struct schedule_tree *tree, struct schedule_room *room, size_t at)
 {
-	const int64_t *least = &tree->least[at * (tree->names + 1)], *free = room->free;
+	const int64_t *least = &tree->least[at * tree->width], *free = room->free;
 	uint32_t best = SCHEDULE_ID_NONE;
 	double share = 0;
 

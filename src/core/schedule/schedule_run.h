@@ -10,10 +10,11 @@
 
 /* A list of shapes that need the same names. Lies over them as a complete binary tree: the root is 1, the children
  * of i are 2i and 2i + 1, the shapes are the leaves. Each holds by name the least need of its shapes, and the
- * largest need per unit of the pivot; behind the names the least that one GPU must have free. */
+ * largest need per unit of the pivot; behind the names, where that is asked, the least that one GPU must have free. */
 struct schedule_tree {
 	const struct schedule_shape *first;
 	uint32_t names, rarest; /* rarest: a tag */
+	uint32_t width;         /* numbers of each of its nodes */
 	bool changed;           /* shapes were taken out */
 	VEC(uint32_t) shapes;   /* in the order of the list */
 	size_t leaves;

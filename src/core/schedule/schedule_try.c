@@ -168,9 +168,9 @@ static bool find_ratios(struct schedule_try *try, const struct schedule_candidat
 		ratios[state->amounts[c->part.at[i]].name] = 0;
 	for (size_t i = 0; i < c->kinds.count; i++) {
 		const struct schedule_tree *tree = c->kinds.at[i]->tree;
-		size_t width = tree->names + 1; /* the root */
+		size_t width = tree->width; /* the root */
 
-		if (tree->least[width + tree->names] == INT64_MAX)
+		if (tree->least[width] == INT64_MAX)
 			continue;
 		any = true;
 		if (c->kinds.at[i]->rank > *labels)
