@@ -4,9 +4,10 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "core/decide/gate.h"
 #include "core/model/kubernetes.h"
 #include "core/model/plan.h"
-#include "ctl/cluster_gate.h"
+#include "core/model/reason.h"
 #include "ctl/pass/act.h"
 #include "ctl/pass/observe.h"
 #include "ctl/pass/pass.h"
@@ -45,6 +46,37 @@
 /* A change by the clock waits so long: workers whose idle timeouts end one after the other are one
  * patch. */
 #define CLOCK_JOIN_MS 100
+
+/* Whether a RayCluster is scaled, by the objects in the caches alone: before a pass, which reads Ray
+ * or not. */
+enum cluster_gate {
+	CLUSTER_SCALED = 0,
+	CLUSTER_HANDS_OFF, /* Ray is not read */
+	/* This program has suspended it. Its Ray is read as long as it answers: work may have arrived
+	 * since the last question. */
+	CLUSTER_ENDING,
+};
+
+/* view->cluster NULL: HANDS_OFF. Of its Pods only heads are read. */
+static enum cluster_gate cluster_gate(const struct observation *view, const struct options *options)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct observation observation = *view;
+	struct snapshot snapshot;
+	enum reason reason;
+
+	if (!view->cluster)
+		return CLUSTER_HANDS_OFF;
+	observation.snapshot.settings = options->settings;
+	observation.snapshot.device_table = options->device_table;
+	observe(&observation, &scratch, &snapshot);
+	reason = gate_check(&snapshot, &scratch).reason;
+	if (!reason)
+		return CLUSTER_SCALED;
+	return reason == REASON_SUSPENDED && ray_cluster_suspended_at(view->cluster) ?
+		       CLUSTER_ENDING :
+		       CLUSTER_HANDS_OFF;
+}
 
 /* The listeners of passes: called, in this order, after a final decision, when its patch was
  * accepted, and when the RayCluster is deleted. None may delay a decision; each is a member of

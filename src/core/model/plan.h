@@ -150,7 +150,7 @@ struct patch_op {
 
 enum cluster_action {
 	CLUSTER_KEEP = 0,
-	/* Read the lists of its users (core/model/cluster_work.h), and decide again in this pass. */
+	/* Read the lists of its users (struct cluster_work), and decide again in this pass. */
 	CLUSTER_READ_WORK,
 	CLUSTER_SUSPEND, /* in the patch */
 	CLUSTER_DELETE,

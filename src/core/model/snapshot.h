@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "base/time.h"
-#include "core/model/cluster_work.h"
 #include "core/model/cpu_budget.h"
 #include "core/model/device.h"
 #include "core/model/kubernetes.h"
@@ -21,6 +20,16 @@
 #include "core/model/settings.h"
 
 struct device_objects;
+
+/* Whether anything uses a RayCluster, by the complete lists of its GCS: actors, placement groups,
+ * drivers and submitted jobs. Read only when a plan asks for it (CLUSTER_READ_WORK). Made by
+ * ctl/pass/pass.c and codec/objects/snapshot_json; owned by the arena of the pass. */
+struct cluster_work {
+	time_ms begun;       /* when the reading began */
+	const char *problem; /* "", or why a list is unknown or incomplete */
+	const char *in_use;  /* "", or the first user of the cluster: "actor Counter is alive" */
+	time_ms ended;       /* when the last of it ended; TIME_NONE: unknown */
+};
 
 /* A condition that a feature states beside the decision. `type` and `cure` are constants. */
 struct extra_condition {

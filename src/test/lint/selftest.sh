@@ -224,6 +224,11 @@ cp "$top/docs/internals/architecture.md" docs/internals
 sees lint-names src/core/decide.c 'facts: the steps are `idle_clock_read`' \
 	"$(sed '/	demand_collect(/d' "$top/src/core/decide.c")"
 
+cp "$top/src/core/decide.c" src/core
+clean lint-headers
+echo '#include "core/planted.h"' >>src/core/decide.c
+sees lint-headers src/core/planted.h 'only src/core/decide.c includes it' 'int planted(void);'
+
 clean lint-hostile
 k=src/kube/planted.c
 sees lint-hostile $k 'KINDS has no row for Widget' 'KUBE_TYPE(widget, struct widget, widget_decode, .kind = "Widget")'

@@ -1,12 +1,13 @@
-#include "feature/lint/objects/lint_cron.h"
-
+/* The schedule of a RayCronJob, as KubeRay reads it: ParseStandard of robfig/cron v3, without a time zone. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/arena.h"
 #include "base/text.h"
 #include "codec/text/duration.h"
+#include "feature/lint/objects/lint_check.h"
 
 #define BLANKS " \t\n\r\v\f"
 #define DIGITS "0123456789"

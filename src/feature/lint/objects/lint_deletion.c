@@ -1,8 +1,12 @@
-#include "feature/lint/objects/lint_deletion.h"
-
+/* The deletionStrategy of a RayJob, as KubeRay checks it (validateDeletionConfiguration, 1.7.0): rules that need more than
+ * one value each. */
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_check.h"
+#include "feature/lint/objects/lint_found.h"
 
 #define RULES_MAX 100 /* that each rule is compared with */
 

@@ -14,20 +14,10 @@
 #include "core/model/claimed.h"
 #include "core/model/time_zone.h"
 #include "feature/lint/core/lint_rule.h"
-#include "feature/lint/objects/lint_domain.h"
+#include "feature/lint/objects/lint_check.h"
 #include "feature/lint/objects/lint_form.h"
 #include "feature/lint/objects/lint_found.h"
-#include "feature/lint/objects/lint_kind.h"
-#include "feature/lint/objects/lint_pod.h"
-#include "feature/lint/objects/lint_pool.h"
-#include "feature/lint/objects/lint_refused.h"
-#include "feature/lint/objects/lint_schema.h"
-#include "feature/lint/objects/lint_security.h"
-#include "feature/lint/objects/lint_serve.h"
 #include "feature/lint/objects/lint_shape.h"
-#include "feature/lint/objects/lint_template.h"
-#include "feature/lint/objects/lint_together.h"
-#include "feature/lint/objects/lint_void.h"
 
 /* About 150 bytes of memory each. */
 #define ELEMENTS_MAX 1000000

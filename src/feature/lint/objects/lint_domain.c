@@ -1,9 +1,11 @@
-#include "feature/lint/objects/lint_domain.h"
-
+/* The rules of NVIDIA ComputeDomains (resource.nvidia.com) and of the groups in the same files that
+ * claim their channels. Pure; texts are in the arena of the report. */
 #include <cjson/cJSON.h>
 #include <string.h>
 
 #include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_check.h"
+#include "feature/lint/objects/lint_report.h"
 
 #define API_GROUP "resource.nvidia.com/"
 #define DOMAINS_MAX 1000

@@ -1,11 +1,14 @@
-#include "feature/lint/objects/lint_kind.h"
-
+/* Which objects lint checks, by kind and apiVersion, also where these are misspelt. Must not read other
+ * members. Texts are in the arena. */
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/gpu_pool_object.h"
 #include "codec/schema/document_head.h"
+#include "feature/lint/objects/lint_check.h"
 
 #define GROUP "ray.io"
 #define OWN_GROUP "rayscaler.dev"

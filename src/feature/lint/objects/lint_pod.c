@@ -1,11 +1,13 @@
-#include "feature/lint/objects/lint_pod.h"
-
+/* A Pod of a RayCluster as KubeRay 1.7 makes it (ray-operator/controllers/ray/common/pod.go), as far as admission
+ * reads it: labels, the containers and volumes that KubeRay adds, and their resources. For a request of which
+ * nothing is kept (dry-run). */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "core/model/autoscaler_container.h"
+#include "feature/lint/objects/lint_check.h"
 
 #define NAME_SIZE 64
 

@@ -1,9 +1,11 @@
-#include "feature/lint/objects/lint_pool.h"
-
+/* The rules of a GPUPool, alone and among the others of the same files. Pure. */
 #include <string.h>
 
+#include "codec/objects/gpu_pool_object.h"
 #include "codec/objects/namespace_json.h"
+#include "feature/lint/core/lint.h"
 #include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_check.h"
 
 /* Of a list in a message. */
 #define NAMES_MAX 5

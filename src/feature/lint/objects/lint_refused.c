@@ -1,10 +1,14 @@
-#include "feature/lint/objects/lint_refused.h"
-
+/* Refusals of KubeRay of a RayCluster, RayJob, RayService or RayCronJob, known before it is applied: rows of
+ * one table, each with a place and a condition on the JSON (ValidateRayClusterSpec, ValidateRayJobSpec and their
+ * kin, KubeRay 1.7.0, ray-operator/controllers/ray/utils/validation.go). Refused objects are not reconciled at all:
+ * no Pod, no scaling. Feature gates that are off by default are infos: an object does not tell whether they are on. Not
+ * checked: the variables of a collector for Azure, and names of time zones beyond their form. */
 #include <cjson/cJSON.h>
 #include <string.h>
 
-#include "feature/lint/objects/lint_cron.h"
-#include "feature/lint/objects/lint_deletion.h"
+#include "base/arena.h"
+#include "feature/lint/core/lint.h"
+#include "feature/lint/objects/lint_check.h"
 #include "feature/lint/objects/lint_found.h"
 #include "feature/lint/objects/lint_row.h"
 

@@ -1,10 +1,14 @@
-#include "feature/lint/objects/lint_schema.h"
-
+/* The fields of a RayCluster, RayJob, RayService or RayCronJob as KubeRay defines them, Pod templates included: types, words,
+ * required members and unknown names, also of fields that no decoder reads. lint_schema_table.c is made from KubeRay's
+ * definitions (e2e/rayscaler_e2e/lint_schema.py). Metadata is not checked. */
 #include <stdint.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/nearest.h"
 #include "codec/text/json.h"
+#include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_check.h"
 #include "feature/lint/objects/lint_misplaced.h"
 #include "feature/lint/objects/lint_schema_table.h"
 #include "feature/lint/objects/lint_shape.h"

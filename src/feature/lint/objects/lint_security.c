@@ -1,11 +1,15 @@
-#include "feature/lint/objects/lint_security.h"
-
+/* Security settings of the Pod templates of a RayCluster: what the Pod Security Standards baseline and restricted forbid
+ * (k8s.io/pod-security-admission 0.34, policy), and capabilities and sysctls that containers cannot have (kubelet 1.34). */
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "feature/lint/core/lint.h"
 #include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_check.h"
 #include "feature/lint/objects/lint_found.h"
 
 #define ELEMENTS_MAX 1000 /* of a list */

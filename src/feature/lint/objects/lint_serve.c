@@ -1,13 +1,17 @@
-#include "feature/lint/objects/lint_serve.h"
-
+/* Texts of YAML within a RayService and a RayJob that Ray reads: the config of Ray Serve (serveConfigV2) and the runtime
+ * environment (runtimeEnvYAML): values that Ray 2.60 refuses (ray/serve/schema.py, ray/runtime_env), and names that it
+ * ignores. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/nearest.h"
 #include "codec/text/yaml.h"
+#include "feature/lint/core/lint.h"
 #include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_check.h"
 #include "feature/lint/objects/lint_found.h"
 
 #define TEXT_BYTES_MAX ((size_t)1 << 20)

@@ -1,13 +1,16 @@
-#include "feature/lint/objects/lint_template.h"
-
+/* Fields of the Pod templates of a RayCluster that no decision reads: what makes the API server refuse each Pod of
+ * a group (rule pod-refused: labels, names, images, volume mounts, claims; ValidatePodSpec of Kubernetes 1.34), and a
+ * start command that a shell splits (start-command-unquoted). */
 #include <cjson/cJSON.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "core/model/autoscaler_container.h"
+#include "feature/lint/core/lint.h"
 #include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_check.h"
 #include "feature/lint/objects/lint_form.h"
 #include "feature/lint/objects/lint_found.h"
-#include "feature/lint/objects/lint_together.h"
 
 #define START_VARIABLE "KUBERAY_GEN_RAY_START_CMD"
 #define START_FIX "args: ['eval \"$" START_VARIABLE "\"']"

@@ -1,5 +1,5 @@
-#include "feature/lint/objects/lint_together.h"
-
+/* Values of a Pod template that the API server refuses together: elements with equal keys, amounts that do not fit each
+ * other, members that exclude each other (Kubernetes 1.34, pkg/apis/core/validation). Findings of the rule pod-refused. */
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,8 +10,10 @@
 #include "codec/text/quantity.h"
 #include "core/model/device.h"
 #include "core/model/resources.h"
+#include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_check.h"
+#include "feature/lint/objects/lint_found.h"
 #include "feature/lint/objects/lint_row.h"
-#include "feature/lint/objects/lint_volume.h"
 
 #define ELEMENTS_MAX 1000 /* that each one is compared with */
 #define HUGE_PAGES "hugepages-"

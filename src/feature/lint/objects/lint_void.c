@@ -1,5 +1,9 @@
-#include "feature/lint/objects/lint_void.h"
-
+/* Settings of a RayCluster, RayJob, RayService or RayCronJob that another one overrides or makes void (rule
+ * setting-without-effect), and further rows on fields that no decoder reads. Those of decoded fields are in
+ * feature/lint/core/lint_override.c. */
+#include "base/arena.h"
+#include "feature/lint/core/lint.h"
+#include "feature/lint/objects/lint_check.h"
 #include "feature/lint/objects/lint_row.h"
 
 #define NO_SUBMITTER                                                                               \

@@ -1,11 +1,14 @@
-#include "feature/lint/objects/lint_volume.h"
-
+/* Volumes of a Pod template: paths of a projected volume, directories in memory and in huge pages (Kubernetes 1.34,
+ * pkg/apis/core/validation and pkg/volume/emptydir). */
 #include <cjson/cJSON.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/list.h"
 #include "codec/text/quantity.h"
+#include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_check.h"
+#include "feature/lint/objects/lint_found.h"
 
 #define ELEMENTS_MAX 1000
 #define HUGE "HugePages"
