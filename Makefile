@@ -111,7 +111,7 @@ ABOVE_kube := $(call feature,kube)
 ABOVE_gcs := $(call feature,objects) $(call feature,gcs)
 
 VENDOR_codec := libcjson yaml-0.1 openssl
-VENDOR_net   := libcurl libuv libnghttp2 libmicrohttpd openssl
+VENDOR_net   := libcurl libuv libnghttp2 libmicrohttpd gnutls openssl
 VENDOR_kube  := openssl
 VENDOR_gcs   := libprotobuf-c
 

@@ -3,7 +3,7 @@
     synced    from the start of the program to the first read of the last cluster's head
     rest      nothing changes: CPU and requests over some seconds, memory at their end
     changes   1 % of the clusters per second get demand for one more worker; its Pod comes 0.5 s after the patch
-    held      the longest answer of /healthz, which each turn of the loop gives (and the wait for a processor)
+    held      the longest answer of /healthz, which each turn of the loop gives (and the wait for a processor); not at rest
 """
 
 import argparse
@@ -22,9 +22,10 @@ QUIET_SECONDS = 3.0
 
 def show(name: str, figures: Figures) -> None:
     seconds = figures["seconds"]
+    held = f"  held {figures['held_ms']:.0f} ms" if "held_ms" in figures else ""
     print(
-        f"    {name:<8} CPU {figures['cpu_controller']:6.1f} %  (bench {figures['cpu_fleet']:5.1f} %)"
-        f"  RSS {figures['rss']:6.1f} MiB ({figures['anonymous']:6.1f} anonymous)  held {figures['held_ms']:.0f} ms",
+        f"    {name:<8} CPU {figures['cpu_controller']:6.2f} %  (bench {figures['cpu_fleet']:5.2f} %)"
+        f"  RSS {figures['rss']:6.1f} MiB ({figures['anonymous']:6.1f} anonymous){held}",
         flush=True,
     )
     print(
@@ -47,7 +48,7 @@ def measure(fleet: Fleet, options: argparse.Namespace) -> None:
     fleet.settle(QUIET_SECONDS, 60 + fleet.clusters / 5 + fleet.clusters * options.pods / 10)
     if options.autoscalers:
         print(f"    RayClusterAutoscalers made and written in {time.monotonic() - start:.0f} s", flush=True)
-    show("rest", fleet.sample(options.seconds))
+    show("rest", fleet.sample(options.seconds, pulses=False))
     fleet.change(fleet.clusters / 100)
     threading.Event().wait(QUIET_SECONDS)
     changes = fleet.sample(options.seconds)

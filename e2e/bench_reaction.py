@@ -29,6 +29,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from rayscaler_e2e import figures, instructions, paths, rayclusters
 from rayscaler_e2e.apiserver import ApiServer
+from rayscaler_e2e.fleet import cpu_seconds
 from rayscaler_e2e.kuberay_pod import owner_reference
 from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.processes import Process
@@ -59,12 +60,6 @@ def rss_kib(pid: int) -> int:
         if line.startswith("VmRSS:"):
             return int(line.split()[1])
     raise RuntimeError(f"no VmRSS of process {pid}")
-
-
-def cpu_seconds(pid: int) -> float:
-    """Of all its threads, in nanoseconds: `stat` counts ticks of 10 ms, the tenth of what is measured."""
-    threads = Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
 
 
 def sample(pid: int, seconds: float) -> Tuple[float, float]:

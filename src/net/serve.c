@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -34,7 +35,13 @@
 
 struct serve_connection {
 	struct list_item item;
+	struct serve *serve;
+	struct MHD_Connection *mhd;
 	char peer[INET6_ADDRSTRLEN];
+	gnutls_session_t handshake; /* under way; NULL: none, or it has ended */
+	uv_poll_t *handshake_poll; /* set with it; active while the connection is suspended for it */
+	bool handshake_waits;
+	struct loop_place place;
 	bool nul; /* its path or query has a NUL byte, at which the library cuts it */
 	int fd;
 	int64_t since_ms; /* of the connection, or the read of its last answer */
@@ -235,6 +242,7 @@ static void close_connection(struct serve_connection *connection)
 	connection->closing = true;
 }
 
+/* For an answer of ours. */
 static bool is_waiting(const struct serve_connection *connection)
 {
 	return connection->request && connection->request->waiting;
@@ -268,12 +276,19 @@ static void close_slowest(struct serve *serve)
 		close_connection(slowest);
 }
 
+static int64_t overdue_at_ms(const struct serve *serve, const struct serve_connection *c)
+{
+	int64_t silence_ms = (int64_t)serve->limits.silence_seconds * MS_PER_SECOND;
+
+	return c->since_ms + (c->handshake ? silence_ms : serve->limits.exchange_ms) + 1;
+}
+
 static void close_overdue(struct serve *serve)
 {
-	int64_t oldest_ms = loop_monotonic_ms(serve->loop) - serve->limits.exchange_ms;
+	int64_t now_ms = loop_monotonic_ms(serve->loop);
 
 	LIST_EACH(struct serve_connection, c, &serve->connections, item)
-		if (!c->closing && !is_waiting(c) && c->since_ms < oldest_ms)
+		if (!c->closing && !is_waiting(c) && overdue_at_ms(serve, c) <= now_ms)
 			close_connection(c);
 }
 
@@ -302,6 +317,91 @@ static void write_peer(struct MHD_Connection *mhd, char *peer)
 	(void)inet_ntop(AF_INET, &ipv4, peer, INET6_ADDRSTRLEN);
 }
 
+/* ---- handshakes of TLS ----
+ *
+ * While a handshake waits for its client, the library would try again in each turn, without a pause; and
+ * all handshakes that have bytes would be one callback. So a connection is suspended until its handshake
+ * has ended, whenever its socket has no bytes, and each has a callback of its own. */
+
+static void serve_turn(void *context);
+
+static void run(struct serve *serve)
+{
+	CHECK(MHD_run(serve->daemon.mhd) == MHD_YES);
+	if (serve->last.mhd)
+		CHECK(MHD_run(serve->last.mhd) == MHD_YES);
+}
+
+static void handshake_continue(struct serve_connection *connection)
+{
+	if (!connection->handshake_waits)
+		return;
+	connection->handshake_waits = false;
+	CHECK(uv_poll_stop(connection->handshake_poll) == 0);
+	MHD_resume_connection(connection->mhd);
+}
+
+static void on_handshake_poll(uv_poll_t *handle, int status UNUSED, int events UNUSED)
+{
+	struct serve_connection *connection = handle->data;
+	struct serve *serve = connection->serve;
+
+	if (!loop_enter(serve->loop, &connection->place, SERVE_STEP))
+		return;
+	handshake_continue(connection);
+	run(serve); /* the library polls its socket again, and reads it in the next run */
+	serve_turn(serve);
+}
+
+static void handshake_end(struct serve_connection *connection)
+{
+	if (!connection->handshake)
+		return;
+	(void)uv_poll_stop(connection->handshake_poll);
+	loop_handle_free(connection->handshake_poll);
+	connection->handshake = NULL;
+}
+
+static void handshake_begin(struct serve_connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+	if (!info) /* plain text */
+		return;
+	connection->handshake = info->tls_session;
+	connection->handshake_poll = memory_alloc(sizeof(*connection->handshake_poll));
+	CHECK(uv_poll_init(loop_uv(connection->serve->loop), connection->handshake_poll,
+			   connection->fd) == 0);
+	connection->handshake_poll->data = connection;
+}
+
+/* GnuTLS says so by what can be had of a session. */
+static bool handshake_has_ended(gnutls_session_t session)
+{
+	gnutls_datum_t binding = { .data = NULL };
+	int status = gnutls_session_channel_binding(session, GNUTLS_CB_TLS_EXPORTER, &binding);
+
+	gnutls_free(binding.data);
+	return status != GNUTLS_E_CHANNEL_BINDING_NOT_AVAILABLE;
+}
+
+/* After each run. */
+static void handshakes_wait(struct serve *serve)
+{
+	LIST_EACH(struct serve_connection, c, &serve->connections, item) {
+		if (!c->handshake || c->handshake_waits)
+			continue;
+		if (c->request || handshake_has_ended(c->handshake)) {
+			handshake_end(c);
+			continue;
+		}
+		c->handshake_waits = true;
+		MHD_suspend_connection(c->mhd);
+		CHECK(uv_poll_start(c->handshake_poll, UV_READABLE, on_handshake_poll) == 0);
+	}
+}
+
 static void connection_started(struct serve *serve, struct MHD_Connection *mhd,
 			       void **socket_context)
 {
@@ -310,7 +410,10 @@ static void connection_started(struct serve *serve, struct MHD_Connection *mhd,
 		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
 
 	CHECK(info);
+	connection->serve = serve;
+	connection->mhd = mhd;
 	connection->fd = info->connect_fd;
+	handshake_begin(connection);
 	write_peer(mhd, connection->peer);
 	connection->since_ms = loop_monotonic_ms(serve->loop);
 	list_add(&serve->connections, &connection->item);
@@ -330,6 +433,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
 		connection_started(serve, mhd, socket_context);
 		return;
 	}
+	handshake_end(connection);
 	list_remove(&connection->item);
 	memory_free(connection);
 }
@@ -824,12 +928,13 @@ static void end_last(struct serve *serve)
 /* Until the first connection is overdue; at most the time of an exchange. */
 static int64_t overdue_in_ms(const struct serve *serve)
 {
-	int64_t now_ms = loop_monotonic_ms(serve->loop), first_ms = now_ms;
+	int64_t now_ms = loop_monotonic_ms(serve->loop);
+	int64_t first_ms = now_ms + serve->limits.exchange_ms;
 
 	LIST_EACH(const struct serve_connection, c, &serve->connections, item)
-		if (!c->closing && !is_waiting(c) && c->since_ms < first_ms)
-			first_ms = c->since_ms;
-	return first_ms + serve->limits.exchange_ms + 1 - now_ms;
+		if (!c->closing && !is_waiting(c) && overdue_at_ms(serve, c) < first_ms)
+			first_ms = overdue_at_ms(serve, c);
+	return first_ms > now_ms ? first_ms - now_ms : 0;
 }
 
 /* Starts the timer for the earlier of the two libraries' next times, and that of an exchange. */
@@ -858,9 +963,8 @@ static void serve_turn(void *context)
 	close_overdue(serve);
 	release_held(serve);
 	serve->changed = false;
-	CHECK(MHD_run(serve->daemon.mhd) == MHD_YES);
-	if (serve->last.mhd)
-		CHECK(MHD_run(serve->last.mhd) == MHD_YES);
+	run(serve);
+	handshakes_wait(serve);
 	end_last(serve);
 	/* A library that was at its limit listens again only in the run after the one in which a
 	 * connection was closed, and no event would cause that run. */
@@ -1007,6 +1111,8 @@ void serve_free(struct serve *serve)
 	LIST_EACH(struct serve_request, request, &serve->waiting, item)
 		wait_ended(request);
 	release_held(serve);
+	LIST_EACH(struct serve_connection, c, &serve->connections, item)
+		handshake_continue(c);
 	stop_daemon(&serve->last);
 	stop_daemon(&serve->daemon); /* closes the listening socket */
 	budget_children_done(&serve->unread);

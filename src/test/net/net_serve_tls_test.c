@@ -235,6 +235,55 @@ static void test_silent_clients_lock_no_other_out(void **state)
 	serve_certificate_done(&certificate);
 }
 
+/* What a client sends first. */
+static size_t make_hello(char *ret_bytes, size_t size)
+{
+	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+	SSL *ssl = SSL_new(context);
+	BIO *bio = BIO_new(BIO_s_mem());
+	int written;
+
+	SSL_set_bio(ssl, BIO_new(BIO_s_mem()), bio);
+	assert_int_equal(SSL_connect(ssl), -1);
+	written = BIO_read(bio, ret_bytes, (int)size);
+	assert_in_range(written, 100, size - 1);
+	SSL_free(ssl);
+	SSL_CTX_free(context);
+	return (size_t)written;
+}
+
+static bool count_turn(void *context)
+{
+	(*(int *)context)++;
+	return false;
+}
+
+/* The loop waits for their clients: before, it turned 30,000 times a second. */
+static void test_handshakes_that_stop_cost_nothing(void **state)
+{
+	struct bench *bench = *state;
+	struct serve_certificate certificate;
+	char hello[1024];
+	size_t size = make_hello(hello, sizeof(hello)), sizes[] = { 1, size / 2, size };
+	int fds[SUPPORT_COUNT(sizes)], turns = 0;
+	struct asked asked;
+	struct err err;
+
+	assert_int_equal(serve_certificate_load(NULL, &certificate, &err), 0);
+	assert_int_equal(
+		serve_tls(bench->serve, certificate.certificate_pem, certificate.key_pem, &err), 0);
+	for (size_t i = 0; i < SUPPORT_COUNT(sizes); i++) {
+		fds[i] = connect_to(bench);
+		assert_int_equal(send(fds[i], hello, sizes[i], MSG_NOSIGNAL), sizes[i]);
+	}
+	assert_false(loop_wait_until(bench->loop, count_turn, &turns, 500));
+	assert_in_range(turns, 1, 100);
+	assert_int_equal(ask(bench, NULL, "/page", &asked), 200);
+	for (size_t i = 0; i < SUPPORT_COUNT(sizes); i++)
+		close(fds[i]);
+	serve_certificate_done(&certificate);
+}
+
 static void test_tls_1_1_is_refused(void **state)
 {
 	struct bench *bench = *state;
@@ -323,6 +372,7 @@ int main(void)
 		TEST(test_the_certificate_changes),
 		TEST(test_a_pair_that_cannot_be_used_changes_nothing),
 		TEST(test_silent_clients_lock_no_other_out),
+		TEST(test_handshakes_that_stop_cost_nothing),
 		TEST(test_tls_1_1_is_refused),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_digest),
