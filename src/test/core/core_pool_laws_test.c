@@ -473,6 +473,66 @@ static const char *check_reservation(void)
 	return NULL;
 }
 
+/* What reservations have left unused since the begin, less what is paid for it at most. */
+static struct debt {
+	time_ms at;
+	int64_t owed, saved;
+	size_t queue; /* that has the reservation; SHARE_NONE */
+	time_ms granted[TEAMS + 1];
+} debts[POOLS];
+
+static void settle(size_t p)
+{
+	struct debt *debt = &debts[p];
+	int64_t ms = debt->at > 0 ? world.now - debt->at : 0, pays = world.capacities[p];
+
+	for (size_t i = 0; i < PODS; i++)
+		pays += world.pods[i].state == POD_BUSY && pool_of_group(world.pods[i].group) == p ?
+				GPUS(1) :
+				0;
+	debt->owed += ms * debt->saved - ms * pays / POOL_DEBT_PART;
+	debt->owed = debt->owed > 0 ? debt->owed : 0;
+	debt->at = world.now;
+}
+
+static void note_saved(size_t p)
+{
+	const struct pool_table *table = table_of(p);
+	size_t reserved = table->result.reserved, granted = table->result.granted;
+	int64_t free = world.capacities[p] - sums[p].held - sums[p].granted - sums[p].coming;
+
+	debts[p].queue = SHARE_NONE;
+	debts[p].saved = 0;
+	if (granted != SHARE_NONE)
+		debts[p].granted[queue_of_unit(p, granted)] = world.now;
+	if (reserved == SHARE_NONE)
+		return;
+	debts[p].queue = queue_of_unit(p, reserved);
+	free += table->result.units[reserved] == SHARE_COMING ? table->units.at[reserved].amount :
+								0;
+	free = free < table->units.at[reserved].amount ? free : table->units.at[reserved].amount;
+	debts[p].saved = free > 0 ? free : 0;
+}
+
+/* The GPU time that reservations leave unused, of all queues together, is paid before the next one begins. */
+static const char *check_debts(void)
+{
+	for (size_t p = 0; p < world.pool_count; p++) {
+		size_t reserved = table_of(p)->result.reserved;
+		size_t before = debts[p].queue, queue;
+
+		settle(p);
+		note_saved(p);
+		if (reserved == SHARE_NONE)
+			continue;
+		queue = queue_of_unit(p, reserved);
+		if (queue != before && debts[p].owed > GPUS(1) * SECOND &&
+		    world.now - debts[p].granted[queue] >= POOL_DEBT_LAUNCH_MS)
+			return "10: a reservation before the last ones are paid";
+	}
+	return NULL;
+}
+
 /* ---- laws of workers that end ---- */
 
 static bool is_idle(const struct model_pod *of)
@@ -564,7 +624,7 @@ static const char *check(void)
 {
 	static const char *(*const LAWS[])(void) = {
 		check_amounts, check_figures, check_places,      check_whole, check_unused,
-		check_maximum, check_waste,   check_reservation, check_ends,
+		check_maximum, check_waste,   check_reservation, check_debts, check_ends,
 	};
 
 	make_sums();
@@ -705,6 +765,8 @@ static void laws_hold_in_random_worlds(void **unused)
 	(void)unused;
 	for (uint64_t seed = first_seed; seed < first_seed + steps / STEPS; seed++) {
 		world_begin(seed, 1 + seed % POOLS);
+		for (size_t p = 0; p < POOLS; p++)
+			debts[p] = (struct debt){ .queue = SHARE_NONE };
 		world_allocate();
 		for (int i = 0; i < STEPS; i++) {
 			const char *broken;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/sort.h"
+#include "feature/pools/core/pool_ledger.h"
 #include "test/support/support.h"
 
 #define UNITS(n) ((int64_t)(n)*RESOURCE_UNIT)
@@ -50,6 +51,7 @@ static int setup(void **state)
 		}
 		scene.pools[p] = (struct gpu_pool){
 			.name = p == 0 ? "a" : "b",
+			.uid = "",
 			.groups = { .accelerator_type = "", .resource_name = "" },
 			.has_gpus = true,
 			.queues = scene.queues[p],
@@ -745,14 +747,14 @@ static void nothing_is_saved_for_a_queue_that_left_much_unused(void **state)
 	wait_for_whole_pool(0);
 	expect(X, 4, 0);
 	scene.now += SECOND; /* before its launch */
-	wait_for_whole_pool(3);
-	expect(Y, 0, 0);
+	wait_for_whole_pool(0);
+	expect(X, 4, 0);
 	scene.asks[X].list.count = 0;
 	allocate();
 	scene.now += 60 * SECOND;
 	wait_for_whole_pool(3);
 	expect(Y, 1, 0);
-	assert_non_null(strstr(why(X), "no GPUs are saved for its queue"));
+	assert_non_null(strstr(why(X), "no GPUs are saved for now"));
 	scene.now += 7530 * SECOND;
 	wait_for_whole_pool(3);
 	expect(Y, 1, 0);
@@ -789,6 +791,144 @@ static void a_gang_that_is_withdrawn_has_cost_as_much(void **state)
 	expect(Y, 1, 0);
 }
 
+/* While X owes, nothing is saved for others either: the queues of one tenant are as one. */
+static void nothing_is_saved_for_others_while_a_queue_owes(void **state)
+{
+	(void)state;
+	wait_for_whole_pool(3);
+	scene.now += 400 * SECOND;
+	scene.asks[X].list.count = 0;
+	allocate();
+	scene.now += 10 * MINUTE;
+	ask(W, 4, 0, true);
+	scene.asks[W].list.at[0].since -= 200 * SECOND;
+	allocate();
+	expect(Y, 1, 0);
+	assert_non_null(strstr(why(W), "no GPUs are saved for now"));
+	while (scene.now < NOW + 240 * MINUTE && scene.pasts[0].queues[X].owed > 0) {
+		allocate();
+		scene.now += MINUTE;
+	}
+	scene.asks[Y].list.count = 0;
+	ask(Y, 1, 0, false);
+	allocate();
+	expect(Y, 0, 0);
+}
+
+/* With the work of Y that ends, and begins again. */
+static void allocate_until_a_reservation_fails(void)
+{
+	while (scene.pasts[0].failures == 0 && scene.now < NOW + 240 * MINUTE) {
+		scene.members[Y].workers.at[0].since = scene.now = scene.last->next;
+		allocate();
+	}
+}
+
+/* 3 of 4 GPUs are idle for it: in 1,200 s it costs half of 4 GPUs for 1,800 s, beside the twentieth of the pool. */
+static void a_reservation_that_costs_half_ends(void **state)
+{
+	(void)state;
+	wait_for_whole_pool(1);
+	expect(Y, 0, 0);
+	allocate_until_a_reservation_fails();
+	expect(Y, 3, 0);
+	assert_true(scene.now > NOW + 1200 * SECOND && scene.now < NOW + 1300 * SECOND);
+}
+
+/* A second gang of the queue, which is as old, begins no other reservation when the first one is launched. */
+static void a_launch_passes_no_reservation_on(void **state)
+{
+	(void)state;
+	wait_for_whole_pool(3);
+	scene.asks[X].list.at[0].count = 2;
+	scene.now += 400 * SECOND;
+	scene.members[Y].workers.count = 0;
+	allocate();
+	expect(X, 4, 0);
+	scene.now += SECOND;
+	hold(X, 0, 3);
+	scene.asks[X].list.at[0].count = 1;
+	allocate();
+	expect(Y, 1, 0);
+}
+
+/* Each of two queues has its minute to launch. */
+static void two_grants_of_reservations_stay(void **state)
+{
+	(void)state;
+	scene.queues[0][Y].priority = 1;
+	scene.capacities[0] = UNITS(8);
+	for (size_t m = W; m <= X; m++) {
+		ask(m, 4, 0, true);
+		scene.asks[m].list.at[0].since -= 200 * SECOND;
+	}
+	allocate();
+	scene.now += SECOND;
+	allocate();
+	expect(W, 4, 0);
+	expect(X, 4, 0);
+	scene.now += SECOND;
+	ask(Z, 8, 0, false);
+	scene.asks[Z].list.at[0].since = 1;
+	allocate();
+	expect(W, 4, 0);
+	expect(X, 4, 0);
+}
+
+/* Another controller reads it in the status. */
+static void restart(void)
+{
+	struct pool_ledger ledger = { .settings = NULL };
+
+	for (size_t p = 0; p < POOLS; p++) {
+		struct gpu_pool_status *status = ARENA_NEW(&scene.arena, struct gpu_pool_status);
+
+		pool_status_make(scene.last, p, NULL, &scene.arena, status);
+		scene.pools[p].status = status;
+	}
+	pool_ledger_set_pools(&ledger, scene.list, POOLS);
+	memcpy(scene.pasts, ledger.pasts, sizeof(scene.pasts));
+	pool_ledger_done(&ledger);
+}
+
+/* Of a reservation, of one that was granted, of its debt, and of the time that others have after it. */
+static void a_restart_changes_no_reservation(void **state)
+{
+	time_ms next;
+
+	(void)state;
+	wait_for_whole_pool(3);
+	scene.now += 100 * SECOND;
+	allocate();
+	restart();
+	allocate();
+	expect(Y, 0, 0);
+	assert_true(scene.pasts[0].reserved_since == NOW);
+	scene.now += 400 * SECOND;
+	wait_for_whole_pool(0);
+	expect(X, 4, 0);
+	restart();
+	allocate();
+	expect(X, 4, 0);
+	scene.asks[X].list.count = 0;
+	scene.now += 61 * SECOND;
+	restart();
+	wait_for_whole_pool(3);
+	expect(Y, 1, 0);
+	scene.asks[X].list.count = scene.asks[Y].list.count = 0;
+	while (scene.pasts[0].queues[X].owed > 0) {
+		scene.now += MINUTE;
+		allocate();
+	}
+	wait_for_whole_pool(1);
+	allocate_until_a_reservation_fails();
+	next = scene.pasts[0].reserve_again;
+	assert_true(next > scene.now);
+	restart();
+	assert_true(scene.pasts[0].reserve_again == next);
+	assert_int_equal(scene.pasts[0].failures, 1);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
@@ -821,6 +961,11 @@ int main(void)
 		TEST(nothing_is_saved_for_a_queue_that_left_much_unused),
 		TEST(use_pays_for_what_was_saved),
 		TEST(a_gang_that_is_withdrawn_has_cost_as_much),
+		TEST(nothing_is_saved_for_others_while_a_queue_owes),
+		TEST(a_reservation_that_costs_half_ends),
+		TEST(a_launch_passes_no_reservation_on),
+		TEST(two_grants_of_reservations_stay),
+		TEST(a_restart_changes_no_reservation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

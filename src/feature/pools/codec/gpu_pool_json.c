@@ -39,6 +39,7 @@ static const struct gpu_pool gpu_pool_initial = {
 const struct gpu_pool_status gpu_pool_status_initial = {
 	.held_text = "",
 	.reserved_for = "",
+	.reserve_again = TIME_NONE,
 	.updated = TIME_NONE,
 };
 
@@ -572,8 +573,14 @@ static const struct field queue_status_fields[] = {
 	FIELD_INTEGER(QUEUE_STATUS, unused_seconds, "unusedGPUSeconds", .check = bound_count,
 		      .description =
 			      "GPU time for which GPUs stayed unused while they were saved for its "
-			      "units. A twentieth of its use and of time is taken off; until "
-			      "then no more are saved. Absent: 0."),
+			      "units. A twentieth of its use and of the pool's time is taken "
+			      "off; until then no others are saved. Absent: 0."),
+	FIELD_TIME(QUEUE_STATUS, saved_since, "savedSince",
+		   .description = "Since when GPUs are saved for a unit of it; absent: none are."),
+	FIELD_TIME(QUEUE_STATUS, granted_since, "savedGrantedSince",
+		   .description =
+			   "Since when a unit is granted GPUs that were saved for it; absent: "
+			   "none is, or it is launched."),
 	FIELD_END,
 };
 
@@ -605,7 +612,10 @@ static const struct field status_condition_fields[] = {
 };
 
 /* One for each queue of spec, and the one of the other namespaces. */
-static const QUEUE_STATUS queue_status_initial = { .name = "", .below_guarantee_since = TIME_NONE };
+static const QUEUE_STATUS queue_status_initial = { .name = "",
+						   .below_guarantee_since = TIME_NONE,
+						   .saved_since = TIME_NONE,
+						   .granted_since = TIME_NONE };
 static const WAITING waiting_initial = { .cluster = "", .groups = "", .since = TIME_NONE };
 
 #define CONDITIONS_MAX 10
@@ -627,6 +637,11 @@ const struct field gpu_pool_status_fields[] = {
 	FIELD_TEXT(STATUS, reserved_for, "reservedFor", .flags = FIELD_ALWAYS,
 		   .description =
 			   "RayCluster and groups for which free GPUs are kept; empty: none."),
+	FIELD_TIME(STATUS, reserve_again, "reserveAgain",
+		   .description =
+			   "GPUs are saved again then, after they were too long; absent: now."),
+	FIELD_INTEGER(STATUS, failures, "reserveFailures", .check = bound_count,
+		      .description = "How often in a row they were too long. Absent: 0."),
 	STATUS_LIST(conditions.at, conditions.count, status_condition_fields, "conditions",
 		    .limit = CONDITIONS_MAX,
 		    .description = "Ready: False when spec is invalid; then the pool grants "

@@ -86,8 +86,10 @@ struct gpu_pool_queue_status {
 	int64_t waiting_units;
 	int64_t share; /* held beyond the guarantee, divided by weight and the pool's size; 1/10000 */
 	time_ms below_guarantee_since; /* a unit waits that fits the guarantee; TIME_NONE */
-	int64_t unused_seconds; /* of GPUs that were saved for it (pool_past), for a new leader */
-	time_ms waiting_since;  /* of the unit that waits longest; TIME_NONE. Not written */
+	/* Of pool_past, for a new leader. Times: TIME_NONE. */
+	int64_t unused_seconds;
+	time_ms saved_since, granted_since;
+	time_ms waiting_since; /* of the unit that waits longest; TIME_NONE. Not written */
 };
 
 /* `count` equal units of one RayCluster that wait since one moment: their place in the order, which a
@@ -109,6 +111,8 @@ struct gpu_pool_status {
 	const struct gpu_pool_waiting *waiting_units; /* the oldest first; status.waiting */
 	size_t waiting_unit_count;
 	const char *reserved_for; /* "namespace/name: gpu-group*8"; "": no reservation */
+	time_ms reserve_again;    /* of pool_past; TIME_NONE */
+	int64_t failures;
 	struct {
 		const struct condition *at;
 		size_t count;

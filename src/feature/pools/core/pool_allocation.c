@@ -329,6 +329,8 @@ static void sum_queues(struct pool_table *table, int64_t capacity, struct arena 
 		table->figures[q] = (QUEUE_STATUS){ .name = table->queues.at[q].name,
 						    .guaranteed = table->queues.at[q].guaranteed,
 						    .below_guarantee_since = TIME_NONE,
+						    .saved_since = TIME_NONE,
+						    .granted_since = TIME_NONE,
 						    .waiting_since = TIME_NONE };
 	table->used = table->outside;
 	VEC_EACH(const struct share_worker, worker, &table->workers) {
@@ -753,7 +755,7 @@ static const char *next_text(const struct pool_table *table, size_t unit, time_m
 		return arena_printf(arena, "; GPUs that become free are saved for %s",
 				    table->clusters.at[table->units.at[reserved].cluster].name);
 	if (table->units.at[unit].refused)
-		return "; no GPUs are saved for its queue for now: it left those unused that were";
+		return "; no GPUs are saved for now: those that were stayed unused too long";
 	if (after == GPU_POOL_NEVER || saved <= now || table->units.at[unit].unreserved)
 		return "";
 	return arena_printf(arena, "; from %s on they are saved for it", time_text(arena, saved));
@@ -1325,11 +1327,27 @@ static bool is_below_guarantee(const struct pool_table *table, size_t queue)
 	return false;
 }
 
+/* For a new leader. */
+static void add_past(const struct pool_past *past, size_t queue, QUEUE_STATUS *status)
+{
+	int64_t second = RESOURCE_UNIT * MS_PER_SECOND;
+
+	if (queue > GPU_POOL_QUEUES_MAX)
+		return;
+	status->unused_seconds =
+		past->queues[queue].owed / second + (past->queues[queue].owed % second > 0);
+	if (past->reserved_since > 0 && past->saved_for == queue)
+		status->saved_since = past->reserved_since;
+	if (pool_past_granted(past, queue))
+		status->granted_since = past->queues[queue].granted_since;
+}
+
 void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 		      const struct gpu_pool_status *old, struct arena *arena,
 		      struct gpu_pool_status *ret_status)
 {
 	const struct pool_table *table = &allocation->tables->at[pool];
+	const struct pool_past *past = &allocation->pasts[pool];
 	size_t reserved = table->result.reserved;
 
 	*ret_status = (struct gpu_pool_status){
@@ -1339,6 +1357,8 @@ void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 		.queues = table->figures,
 		.queue_count = table->queues.count,
 		.reserved_for = "",
+		.reserve_again = past->reserve_again > past->at ? past->reserve_again : TIME_NONE,
+		.failures = past->failures,
 		.updated = allocation->input->now,
 	};
 	if (reserved != SHARE_NONE)
@@ -1352,8 +1372,7 @@ void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 			old ? ARRAY_FIND(old->queues, old->queue_count, name, queue->name) : NULL;
 
 		ret_status->waiting = resource_sum(ret_status->waiting, queue->waiting);
-		queue->unused_seconds = pool_past_unused(&allocation->pasts[pool],
-							 (size_t)(queue - table->figures));
+		add_past(past, (size_t)(queue - table->figures), queue);
 		if (!is_below_guarantee(table, (size_t)(queue - table->figures)))
 			continue;
 		queue->below_guarantee_since = before ? before->below_guarantee_since : TIME_NONE;

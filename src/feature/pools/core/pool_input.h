@@ -8,42 +8,36 @@
 /* The part of the GPU time of the pool, and of what a queue uses, that its reservations may leave unused. */
 #define POOL_DEBT_PART 20
 #define POOL_DEBT_LAUNCH_MS 60000 /* a grant of a reservation stays so long, until it is launched */
-#define POOL_DEBT_START_MS 300000 /* and owes so much, as its workers start */
+#define POOL_DEBT_START_MS 300000 /* each reservation owes so much, as workers start */
+#define POOL_FAILURES_MAX 6       /* that are counted */
 
 /* The reservations of one pool, from one allocation to the next. Zero: none yet. A reservation that gave its
  * unit nothing is followed by as long a time without one, and by twice as long after each further one. A queue owes
  * the GPU time, in 1/10000 ms, that was saved for its units and left unused. A twentieth of what it uses is taken
- * off, and of the pool, which such queues share; until then nothing is saved for it. So gangs that are
- * forged, withdrawn or short cost others little, from however many RayClusters. */
+ * off, and of the pool, which such queues share. While a queue owes, no other reservation begins, and one whose unit
+ * has cost half of the most that it may cost ends. So gangs that are forged, withdrawn or short leave unused at most
+ * one such half and the twentieths, from however many RayClusters, namespaces and queues. */
 struct pool_past {
 	time_ms reserved_since; /* 0: there is no reservation */
 	time_ms reserve_again;  /* no reservation before it */
-	int failures;           /* in a row, that took reserve.atMostSeconds */
+	int64_t failures;       /* in a row, that took reserve.atMostSeconds or cost too much */
 	bool coming;            /* workers end for its unit */
 	uint64_t pool;          /* the caller's: of its name and queues */
 	size_t turn;            /* of the first pool: where units of several pools are tried next */
 	time_ms at;             /* of the last allocation */
 	int64_t saved;          /* unused since then, for this queue */
+	int64_t most;           /* that it may owe */
 	size_t saved_for;
-	time_ms granted_since; /* a unit for which they were saved, of this queue; its launch follows */
-	size_t granted_to;
-	int64_t owed[GPU_POOL_QUEUES_MAX + 1]; /* by queue */
+	struct pool_past_queue {
+		int64_t owed;
+		time_ms granted_since; /* the last reservation of it that was granted; its launch follows */
+	} queues[GPU_POOL_QUEUES_MAX + 1];
 };
 
-/* Its reservation is there, or was granted a moment ago. */
-static inline bool pool_past_has(const struct pool_past *past, size_t queue, time_ms now)
+/* Its last reservation was granted a moment ago. */
+static inline bool pool_past_granted(const struct pool_past *past, size_t queue)
 {
-	return (past->reserved_since > 0 && past->saved_for == queue) ||
-	       (now - past->granted_since < POOL_DEBT_LAUNCH_MS && past->granted_to == queue);
-}
-
-/* For a new leader, which continues a reservation. */
-static inline int64_t pool_past_unused(const struct pool_past *past, size_t queue)
-{
-	return queue > GPU_POOL_QUEUES_MAX || pool_past_has(past, queue, past->at) ?
-		       0 :
-		       past->owed[queue] / (RESOURCE_UNIT * MS_PER_SECOND) +
-			       (past->owed[queue] % (RESOURCE_UNIT * MS_PER_SECOND) > 0);
+	return past->at - past->queues[queue].granted_since < POOL_DEBT_LAUNCH_MS;
 }
 
 struct pool_input {

@@ -460,30 +460,51 @@ bool pool_entry_fits(const struct pool_entry *entry, const struct pool_objects *
 
 /* ---- allocations ---- */
 
-/* Debts are of queues by their number. */
+/* Debts are of queues by their number, and not of another pool of this name. */
 static uint64_t past_key(const struct gpu_pool *pool)
 {
-	uint64_t key = hash_text(pool->name);
+	uint64_t key = hash_add(hash_text(pool->name), pool->uid);
 
 	for (size_t q = 0; q < pool->queue_count; q++)
 		key = hash_add(key, pool->queues[q].name);
 	return key;
 }
 
-/* Those of the status, of a leader before. */
-static void read_debts(const struct gpu_pool *pool, struct pool_past *past)
+static time_ms time_or_zero(time_ms time)
+{
+	return time == TIME_NONE ? 0 : time;
+}
+
+static void read_queue(const struct gpu_pool_queue_status *status, size_t queue,
+		       struct pool_past *past)
+{
+	past->queues[queue].owed =
+		resource_product(status->unused_seconds, RESOURCE_UNIT * MS_PER_SECOND);
+	past->queues[queue].granted_since = time_or_zero(status->granted_since);
+	if (status->saved_since == TIME_NONE)
+		return;
+	past->reserved_since = status->saved_since;
+	past->saved_for = queue;
+}
+
+/* That of a leader before. Its workers may end for the unit. */
+static void read_past(const struct gpu_pool *pool, struct pool_past *past)
 {
 	const struct gpu_pool_status *status = pool->status;
 
 	if (!status)
 		return;
+	past->reserve_again = time_or_zero(status->reserve_again);
+	past->failures = int64_min(status->failures, POOL_FAILURES_MAX);
+	past->coming = true;
+	past->most = RESOURCE_AMOUNT_MAX;
 	for (size_t q = 0; q <= pool->queue_count; q++) {
 		const char *name = q < pool->queue_count ? pool->queues[q].name : "";
 		const struct gpu_pool_queue_status *found =
 			ARRAY_FIND(status->queues, status->queue_count, name, name);
 
-		past->owed[q] = resource_product(found ? found->unused_seconds : 0,
-						 RESOURCE_UNIT * MS_PER_SECOND);
+		if (found)
+			read_queue(found, q, past);
 	}
 }
 
@@ -492,7 +513,7 @@ static void make_pasts(struct pool_ledger *ledger, struct pool_past *old, size_t
 {
 	ledger->pasts = memory_array(ledger->pool_count + 1, sizeof(*ledger->pasts));
 	for (size_t p = 0; p < ledger->pool_count; p++) {
-		read_debts(ledger->pools[p], &ledger->pasts[p]);
+		read_past(ledger->pools[p], &ledger->pasts[p]);
 		ledger->pasts[p].pool = past_key(ledger->pools[p]);
 		for (size_t i = 0; i < old_count; i++)
 			if (old[i].pool == ledger->pasts[p].pool)

@@ -19,7 +19,6 @@
 
 #define TRIES_MAX 8
 #define TRIES_AGAIN_MS 1000
-#define FAILURES_MAX 6
 
 struct rounds {
 	const struct pool_input *input;
@@ -29,12 +28,19 @@ struct rounds {
 	bool more; /* units are left to try */
 };
 
-static int64_t free_in(const struct pool_table *table, int64_t capacity)
+static int64_t not_held(const struct pool_table *table, int64_t capacity)
 {
-	int64_t free = capacity - table->outside;
+	int64_t left = capacity - table->outside;
 
 	VEC_EACH(const struct share_worker, worker, &table->workers)
-		free -= worker->amount;
+		left -= worker->amount;
+	return left;
+}
+
+static int64_t free_in(const struct pool_table *table, int64_t capacity)
+{
+	int64_t free = not_held(table, capacity);
+
 	for (size_t u = 0; u < table->units.count; u++)
 		if (table->result.units[u] >= SHARE_COMING)
 			free -= table->units.at[u].amount;
@@ -42,101 +48,6 @@ static int64_t free_in(const struct pool_table *table, int64_t capacity)
 }
 
 /* ---- debts of reservations ---- */
-
-static size_t queue_of(const struct pool_table *table, size_t cluster)
-{
-	return table->clusters.at[cluster].queue;
-}
-
-static int64_t debtors(const struct pool_past *past)
-{
-	int64_t count = 0;
-
-	for (size_t q = 0; q <= GPU_POOL_QUEUES_MAX; q++)
-		count += past->owed[q] > 0;
-	return count;
-}
-
-static void owe(struct pool_past *past, size_t queue, int64_t gpus, int64_t ms)
-{
-	past->owed[queue] = resource_sum(past->owed[queue], resource_product(gpus, ms));
-}
-
-/* For the time since the last allocation. */
-static void settle_debts(struct pool_past *past, const struct pool_table *table, int64_t capacity,
-			 int64_t ms)
-{
-	int64_t used[GPU_POOL_QUEUES_MAX + 1] = { 0 }, count;
-
-	past->owed[past->saved_for] =
-		resource_sum(past->owed[past->saved_for], resource_product(past->saved, ms));
-	count = debtors(past);
-	if (count == 0)
-		return;
-	VEC_EACH(const struct share_worker, worker, &table->workers)
-		if (worker->state == SHARE_BUSY)
-			used[queue_of(table, worker->cluster)] += worker->amount;
-	for (size_t q = 0; q < table->queues.count; q++)
-		past->owed[q] =
-			int64_max(past->owed[q] - resource_product(used[q] + capacity / count, ms) /
-							  POOL_DEBT_PART,
-				  0);
-}
-
-/* Nothing is saved for what follows the present reservation either. */
-static void refuse_debtors(const struct pool_past *past, struct pool_table *table)
-{
-	if (debtors(past) == 0)
-		return;
-	VEC_EACH(struct share_unit, unit, &table->units) {
-		size_t queue = queue_of(table, unit->cluster);
-
-		unit->refused = !unit->unreserved && past->owed[queue] > 0 &&
-				!pool_past_has(past, queue, past->at);
-	}
-}
-
-/* Once for each grant. */
-static void note_granted(struct pool_past *past, size_t queue, int64_t amount)
-{
-	if (past->granted_to == queue && past->at - past->granted_since < POOL_DEBT_LAUNCH_MS)
-		return;
-	past->granted_since = past->at;
-	past->granted_to = queue;
-	owe(past, queue, amount, POOL_DEBT_START_MS);
-}
-
-static void note_saved(struct pool_past *past, const struct pool_table *table, int64_t capacity)
-{
-	size_t unit = table->result.reserved, granted = table->result.granted;
-	int64_t free = free_in(table, capacity);
-
-	past->saved = 0;
-	if (granted != SHARE_NONE)
-		note_granted(past, queue_of(table, table->units.at[granted].cluster),
-			     table->units.at[granted].amount);
-	if (unit == SHARE_NONE)
-		return;
-	if (table->result.units[unit] == SHARE_COMING)
-		free += table->units.at[unit].amount;
-	past->saved = int64_max(int64_min(table->units.at[unit].amount, free), 0);
-	past->saved_for = queue_of(table, table->units.at[unit].cluster);
-}
-
-/* When the first queue owes nothing without use. */
-static time_ms next_paid(const struct pool_past *past, int64_t capacity)
-{
-	int64_t least = RESOURCE_AMOUNT_MAX, part = int64_max(capacity / POOL_DEBT_PART, 1);
-
-	for (size_t q = 0; q <= GPU_POOL_QUEUES_MAX; q++)
-		if (past->owed[q] > 0)
-			least = int64_min(least, past->owed[q]);
-	return least == RESOURCE_AMOUNT_MAX ?
-		       INT64_MAX :
-		       resource_sum(past->at, resource_product(least / part + 1, debtors(past)));
-}
-
-/* ---- reservations in time ---- */
 
 static int64_t at_most_ms(const struct pool_table *table)
 {
@@ -150,6 +61,122 @@ static int64_t limit_ms(const struct pool_table *table, const struct pool_past *
 	return at_most_ms(table) * (past->coming ? 2 : 1);
 }
 
+static size_t queue_of(const struct pool_table *table, size_t cluster)
+{
+	return table->clusters.at[cluster].queue;
+}
+
+static bool is_saved_for(const struct pool_past *past, size_t queue)
+{
+	return past->reserved_since > 0 && past->saved_for == queue;
+}
+
+static int64_t debtors(const struct pool_past *past)
+{
+	int64_t count = 0;
+
+	ARRAY_EACH(const struct pool_past_queue, queue, past->queues, GPU_POOL_QUEUES_MAX + 1)
+		count += queue->owed > 0;
+	return count;
+}
+
+static void owe(struct pool_past *past, size_t queue, int64_t gpus, int64_t ms)
+{
+	int64_t *owed = &past->queues[queue].owed;
+
+	*owed = resource_sum(*owed, resource_product(gpus, ms));
+}
+
+/* For the time since the last allocation. */
+static void settle_debts(struct pool_past *past, const struct pool_table *table, int64_t capacity,
+			 int64_t ms)
+{
+	int64_t used[GPU_POOL_QUEUES_MAX + 1] = { 0 }, count;
+
+	owe(past, past->saved_for, past->saved, ms);
+	count = debtors(past);
+	if (count == 0)
+		return;
+	VEC_EACH(const struct share_worker, worker, &table->workers)
+		if (worker->state == SHARE_BUSY)
+			used[queue_of(table, worker->cluster)] += worker->amount;
+	for (size_t q = 0; q < table->queues.count; q++)
+		past->queues[q].owed = int64_max(
+			past->queues[q].owed -
+				resource_product(used[q] + capacity / count, ms) / POOL_DEBT_PART,
+			0);
+}
+
+/* While a queue owes, the unit with the reservation keeps it, and one that was granted it is granted it again. */
+static void refuse_reservations(const struct pool_past *past, struct pool_table *table,
+				int64_t capacity)
+{
+	int64_t left = not_held(table, capacity);
+
+	if (debtors(past) == 0)
+		return;
+	VEC_EACH(struct share_unit, unit, &table->units) {
+		size_t queue = queue_of(table, unit->cluster);
+
+		unit->refused = !unit->unreserved && !is_saved_for(past, queue) &&
+				!(pool_past_granted(past, queue) && unit->amount <= left);
+	}
+}
+
+/* Its workers start; once for each grant. */
+static void note_granted(struct pool_past *past, const struct pool_table *table)
+{
+	const struct share_unit *unit = &table->units.at[table->result.granted];
+	size_t queue = queue_of(table, unit->cluster);
+
+	if (!pool_past_granted(past, queue))
+		owe(past, queue, unit->amount, POOL_DEBT_START_MS);
+	past->queues[queue].granted_since = past->at;
+}
+
+static void note_saved(struct pool_past *past, const struct pool_table *table, int64_t capacity)
+{
+	size_t unit = table->result.reserved;
+	int64_t free = free_in(table, capacity), amount, limit = limit_ms(table, past);
+
+	if (unit == SHARE_NONE)
+		return;
+	amount = table->units.at[unit].amount;
+	if (past->coming)
+		free += amount;
+	past->saved = int64_max(int64_min(amount, free), 0);
+	past->saved_for = queue_of(table, table->units.at[unit].cluster);
+	past->most = limit > 0 ? resource_product(amount, limit / 2) : INT64_MAX;
+}
+
+/* When no queue owes anything, without use. */
+static time_ms next_paid(const struct pool_past *past, int64_t capacity)
+{
+	int64_t sum = 0, part = int64_max(capacity / POOL_DEBT_PART, 1);
+
+	ARRAY_EACH(const struct pool_past_queue, queue, past->queues, GPU_POOL_QUEUES_MAX + 1)
+		sum = resource_sum(sum, queue->owed);
+	return sum == 0 ? INT64_MAX : resource_sum(past->at, sum / part + 1);
+}
+
+/* ---- reservations in time ---- */
+
+/* What is owed for it reaches the most then. */
+static time_ms next_too_much(const struct pool_past *past)
+{
+	int64_t left = past->most - past->queues[past->saved_for].owed;
+
+	return past->saved > 0 ? resource_sum(past->at, left / past->saved + 1) : INT64_MAX;
+}
+
+/* It took, or cost, as much as it may. */
+static bool is_over(const struct pool_table *table, const struct pool_past *past)
+{
+	return past->reserved_since > 0 && at_most_ms(table) > 0 &&
+	       (past->at - past->reserved_since >= limit_ms(table, past) ||
+		past->queues[past->saved_for].owed >= past->most);
+}
+
 static void end_reservation(struct pool_past *past, time_ms now)
 {
 	past->reserve_again = now + ((now - past->reserved_since) << past->failures);
@@ -157,12 +184,21 @@ static void end_reservation(struct pool_past *past, time_ms now)
 	past->coming = false;
 }
 
+/* Of a leader before, whose clock may have been ahead. */
+static void bound_times(struct pool_past *past, const struct pool_table *table, time_ms now)
+{
+	past->reserved_since = int64_min(past->reserved_since, now);
+	past->reserve_again =
+		int64_min(past->reserve_again, now + (at_most_ms(table) << POOL_FAILURES_MAX));
+	ARRAY_EACH(struct pool_past_queue, queue, past->queues, GPU_POOL_QUEUES_MAX + 1)
+		queue->granted_since = int64_min(queue->granted_since, now);
+}
+
 static void start_past(const struct rounds *r, size_t pool)
 {
 	struct pool_past *past = &r->pasts[pool];
 	struct pool_table *table = &r->tables->at[pool];
 	time_ms now = r->input->now;
-	int64_t limit;
 
 	if (gpu_pool_is_of_flags(table->pool->name))
 		return;
@@ -170,13 +206,14 @@ static void start_past(const struct rounds *r, size_t pool)
 		*past = r->input->pasts[pool];
 	if (past->at > 0 && now > past->at)
 		settle_debts(past, table, r->input->capacities[pool], now - past->at);
+	if (past->at == 0)
+		bound_times(past, table, now);
 	past->at = now;
-	limit = limit_ms(table, past);
-	if (past->reserved_since > 0 && limit > 0 && now - past->reserved_since >= limit) {
+	if (is_over(table, past)) {
 		end_reservation(past, now);
-		past->failures += past->failures < FAILURES_MAX;
+		past->failures += past->failures < POOL_FAILURES_MAX;
 	}
-	refuse_debtors(past, table);
+	refuse_reservations(past, table, r->input->capacities[pool]);
 }
 
 static void finish_past(const struct rounds *r, size_t pool)
@@ -186,21 +223,27 @@ static void finish_past(const struct rounds *r, size_t pool)
 	time_ms now = r->input->now;
 	bool reserved = table->result.reserved != SHARE_NONE;
 
+	table->next = table->result.next_ms;
+	past->saved = 0;
+	if (r->input->held[pool])
+		return; /* the reservation is continued */
 	if (reserved && past->reserved_since == 0)
 		past->reserved_since = now;
 	if (table->result.granted != SHARE_NONE) {
+		note_granted(past, table);
 		past->reserved_since = past->reserve_again = 0;
 		past->failures = 0;
 	} else if (!reserved && past->reserved_since > 0) {
 		end_reservation(past, now);
 	}
-	note_saved(past, table, r->input->capacities[pool]);
 	past->coming = reserved && table->result.units[table->result.reserved] == SHARE_COMING;
-	table->next = table->result.next_ms;
+	note_saved(past, table, r->input->capacities[pool]);
 	if (reserved && at_most_ms(table) > 0)
 		table->next =
 			int64_min(table->next,
-				  int64_max(past->reserved_since + limit_ms(table, past), now + 1));
+				  int64_max(int64_min(past->reserved_since + limit_ms(table, past),
+						      next_too_much(past)),
+					    now + 1));
 	if (past->reserve_again > now)
 		table->next = int64_min(table->next, past->reserve_again);
 	table->next = int64_min(table->next, next_paid(past, r->input->capacities[pool]));
