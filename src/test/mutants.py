@@ -106,7 +106,7 @@ MUTANTS = [
     Mutant(POOL_ROUNDS, "unit->refused = !unit->unreserved && !is_saved_for(past, queue) &&", "unit->refused = !unit->unreserved && past->queues[queue].owed > 0 &&", WORLDS, "law 10"),
     Mutant(POOL_ROUNDS, "!(pool_past_granted(past, queue) && unit->amount <= left);", "!pool_past_granted(past, queue);", LOCKS, "FAILED"),
     Mutant(POOL_ROUNDS, "past->queues[past->saved_for].owed >= past->most);", "false);", LOCKS, "FAILED"),
-    Mutant(ALLOCATION, "status->unused_seconds = past->queues[queue].owed / second +", "status->unused_seconds = 0 * second +", LOCKS, "FAILED"),
+    Mutant(ALLOCATION, "past->queues[queue].owed / second + (past->queues[queue].owed % second > 0);", "0;", LOCKS, "FAILED"),
     Mutant(LEDGER, "resource_product(status->unused_seconds, RESOURCE_UNIT * MS_PER_SECOND);", "0;", LOCKS, "FAILED"),
     Mutant(LEDGER, "past->reserve_again = time_or_zero(status->reserve_again);", ";", LOCKS, "FAILED"),
     Mutant(LEDGER, "past->reserved_since = status->saved_since;", ";", LOCKS, "FAILED"),

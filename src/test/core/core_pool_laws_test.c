@@ -473,7 +473,7 @@ static const char *check_reservation(void)
 	return NULL;
 }
 
-/* What reservations have left unused since the begin, less what is paid for it at most. */
+/* GPU time that reservations have left unused since the begin, less the most that is paid for it. */
 static struct debt {
 	time_ms at;
 	int64_t owed, saved;

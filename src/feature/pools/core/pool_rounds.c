@@ -161,7 +161,7 @@ static time_ms next_paid(const struct pool_past *past, int64_t capacity)
 
 /* ---- reservations in time ---- */
 
-/* What is owed for it reaches the most then. */
+/* Its debt reaches the most then. */
 static time_ms next_too_much(const struct pool_past *past)
 {
 	int64_t left = past->most - past->queues[past->saved_for].owed;
