@@ -119,10 +119,12 @@ $(shell mkdir -p $(BUILD)/gen; echo '$(COMMIT_LINE)' | cmp -s - $(BUILD)/gen/com
 $(shell mkdir -p $(BUILD)/gen; awk -v dir=$(BUILD)/gen -v names_built="$(strip $(FEATURES))" -f mk/features.awk \
 	$(wildcard $(FEATURES:%=src/feature/%/*/*.[ch])) < /dev/null)
 
-$(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h &: src/gcs/%.proto
+# Its initializers cast const away.
+$(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h &: src/gcs/%.proto mk/rules.mk
 	@mkdir -p $(@D)
 	$(call say,PROTOC,$<)
 	$(Q)$(PROTOC_C) --c_out=$(BUILD)/gen -Isrc/gcs $<
+	$(Q)sed -i '1i #pragma GCC system_header' $(BUILD)/gen/$*.pb-c.h
 
 $(BUILD)/gen/simulate_page.h: src/cli/simulate_page.html
 	@mkdir -p $(@D)
@@ -173,7 +175,7 @@ define pack
 endef
 
 define layer_rules
-$(call objects,$(1),$(2)): PRIVATE_CFLAGS = $$(CFLAGS_$(call group_of,$(2))) \
+$(call objects,$(1),$(2)): PRIVATE_CFLAGS = $(if $(findstring clang,$(CC_$(1))),,-Wcast-qual) $$(CFLAGS_$(call group_of,$(2))) \
 	$(if $(filter $(2),$(COUNTED_LAYERS)),$(COUNTED)) \
 	$$(call vendor_flags,--cflags,$$(call vendor_of,$$(CLOSURE_$(2))))
 $(call archive,$(1),$(2)): $(call objects,$(1),$(2)) $(wildcard src/$(2))

@@ -34,8 +34,8 @@ void budget_free(struct budget *budget)
 	       __atomic_sub_fetch(&budget->references, 1, __ATOMIC_ACQ_REL) == 0) {
 		struct budget *parent = budget->parent;
 
-		memory_free((char *)budget->name);
-		memory_free((char *)budget->fix);
+		memory_free(memory_without_const(budget->name));
+		memory_free(memory_without_const(budget->fix));
 		memory_free(budget);
 		budget = parent;
 	}

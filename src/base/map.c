@@ -78,21 +78,23 @@ void *map_get(const struct map *map, const char *key)
 	return index != 0 ? map->entries[index - 1].value : NULL;
 }
 
-void map_set(struct map *map, const char *key, void *value)
+void map_set(struct map *map, const char *key, const void *value)
 {
+	void *kept = memory_without_const(value);
+
 	CHECK(value);
 	if (map->count * 2 >= map->slot_count)
 		grow_slots(map);
 	size_t slot = slot_of(map, key);
 	if (map->slots[slot] != 0) {
-		map->entries[map->slots[slot] - 1].value = value;
+		map->entries[map->slots[slot] - 1].value = kept;
 		return;
 	}
 	if (map->count == map->capacity)
 		grow_entries(map);
 	map->entries[map->count] = (struct map_entry){
 		.key = map->arena ? arena_strdup(map->arena, key) : memory_strdup(key),
-		.value = value,
+		.value = kept,
 	};
 	map->slots[slot] = ++map->count;
 }

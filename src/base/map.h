@@ -27,8 +27,9 @@ struct map {
 
 void map_done(struct map *map);                        /* frees keys and table, not the values */
 void *map_get(const struct map *map, const char *key); /* NULL when absent */
-void map_set(struct map *map, const char *key, void *value); /* value must not be NULL; replaces */
-void *map_remove(struct map *map, const char *key);          /* the old value, NULL when absent */
+/* value must not be NULL; replaces. It is given back as it is: of a const one by the same module. */
+void map_set(struct map *map, const char *key, const void *value);
+void *map_remove(struct map *map, const char *key); /* the old value, NULL when absent */
 
 /* A map that owns its values, from the heap. map_make: the value of the key, a new one of `size` zeroed bytes
  * when there is none; its first member is a const char *, which it sets to the key in the memory of the map.

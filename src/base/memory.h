@@ -5,6 +5,7 @@
 #define BASE_MEMORY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 void *memory_alloc(size_t bytes);                 /* zeroed; bytes 0 returns a unique pointer */
 void *memory_array(size_t elements, size_t size); /* zeroed; CHECKs the product */
@@ -12,6 +13,11 @@ void *memory_resize(void *old, size_t elements, size_t size); /* grown part is n
 char *memory_strdup(const char *text);
 char *memory_strndup(const char *text, size_t size);
 void memory_free(void *pointer); /* NULL is fine */
+/* For functions that take a pointer without const and only read by it, and for the owner that frees. */
+static inline void *memory_without_const(const void *pointer)
+{
+	return (void *)(uintptr_t)pointer;
+}
 /* Frees the text and puts a copy of `value` there, which may be a part of it; NULL: nothing. */
 void memory_set_string(char **text, const char *value);
 

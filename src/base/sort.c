@@ -60,7 +60,7 @@ void sort_stable(void *items, size_t count, size_t size, sort_compare *compare)
 void *sort_find(const void *key, const void *items, size_t count, size_t size,
 		sort_compare *compare)
 {
-	char *first = (char *)items;
+	char *first = memory_without_const(items);
 	size_t low = 0, high = count;
 
 	while (low < high) {

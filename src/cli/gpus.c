@@ -111,10 +111,8 @@ const struct gpu_worker *gpus_worker(const struct gpus_answer *answer,
 }
 
 static void add_clusters(const struct inventory_resource *resource, struct arena *arena,
-			 struct gpus_answer *answer)
+			 struct cluster_holders *clusters, struct gpus_answer *answer)
 {
-	struct cluster_holders *clusters = (struct cluster_holders *)answer->clusters;
-
 	VEC_EACH(const struct inventory_user, user, &resource->users) {
 		if (*user->cluster == '\0' || find_cluster(answer, user))
 			continue;
@@ -138,7 +136,7 @@ int gpus_ask_holders(struct connection *connection, struct arena *arena, struct 
 	answer->clusters = clusters;
 	for (size_t n = 0; n < answer->inventory.node_count; n++)
 		for (size_t i = 0; i < answer->inventory.nodes[n].count; i++)
-			add_clusters(&answer->inventory.nodes[n].at[i], arena, answer);
+			add_clusters(&answer->inventory.nodes[n].at[i], arena, clusters, answer);
 	if (answer->cluster_count == 0)
 		return 0;
 	if (controller_client_open(connection, arena, &controller, err))

@@ -17,14 +17,14 @@
 
 static void write_double(struct json_writer *writer, const struct field *field, const void *object)
 {
-	const double *value = field_value(field, object);
+	const double *value = field_value_read(field, object);
 
 	json_write_double(writer, field->name, *value);
 }
 
 static void write_seconds(struct json_writer *writer, const struct field *field, const void *object)
 {
-	const int64_t *ms = field_value(field, object);
+	const int64_t *ms = field_value_read(field, object);
 
 	json_write_double(writer, field->name, (double)*ms / 1000);
 }
@@ -72,7 +72,7 @@ static const struct field waits_fields[] = {
 
 static void write_waits(struct json_writer *writer, const struct field *field, const void *object)
 {
-	field_write_all(writer, waits_fields, field_value(field, object));
+	field_write_all(writer, waits_fields, field_value_read(field, object));
 }
 
 /* ---- lists ---- */

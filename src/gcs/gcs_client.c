@@ -185,7 +185,7 @@ struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeou
 		request.reason = RAY__DRAIN_NODE_REASON__DRAIN_NODE_REASON_PREEMPTION;
 		request.deadline_timestamp_ms = deadline;
 	}
-	request.reason_message = (char *)message;
+	request.reason_message = GCS_STRING(message);
 	if (gcs_hex_read(node_id_hex, node_id, &request.node_id.len, &err) < 0)
 		gcs_call_fail_later(call, &err);
 	else
@@ -382,7 +382,7 @@ struct gcs_call *gcs_client_kv_put(struct gcs_client *client, int64_t timeout_ms
 	call->writes = true;
 	request.key = gcs_message_bytes(key);
 	request.namespace_ = gcs_message_bytes(namespace_);
-	request.value = (ProtobufCBinaryData){ .data = (uint8_t *)value, .len = size };
+	request.value = (ProtobufCBinaryData){ .data = memory_without_const(value), .len = size };
 	request.overwrite = true;
 	gcs_call_send_message(call, &request.base);
 	return call;
@@ -558,7 +558,7 @@ static void ask_tasks(struct gcs_call *call, const struct gcs_list_use *use)
 	for (size_t i = 0; i < OTHERS; i++) {
 		ray__get_task_events_request__filters__state_filter__init(&states[i]);
 		states[i].predicate = RAY__FILTER_PREDICATE__NOT_EQUAL;
-		states[i].state = (char *)others[i];
+		states[i].state = GCS_STRING(others[i]);
 		list[i] = &states[i];
 	}
 	filters.exclude_driver = true;

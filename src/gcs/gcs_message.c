@@ -73,7 +73,7 @@ const char *gcs_message_hex(struct arena *arena, ProtobufCBinaryData bytes)
 
 ProtobufCBinaryData gcs_message_bytes(const char *text)
 {
-	return (ProtobufCBinaryData){ .data = (uint8_t *)text, .len = strlen(text) };
+	return (ProtobufCBinaryData){ .data = memory_without_const(text), .len = strlen(text) };
 }
 
 /* protobuf-c packs into any object with an append function. */

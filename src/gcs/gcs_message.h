@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/memory.h"
 
 /* Two bytes on the wire can be a message of 100: the limit of one message in structs. The state of
  * a cluster is read entry by entry (gcs_state), so this is for one of its entries, and for the
@@ -22,6 +23,8 @@ void *gcs_message_unpack(const ProtobufCMessageDescriptor *descriptor, const voi
 			 size_t size, struct arena *arena, struct err *err);
 /* ERR_INPUT, "the 7 bytes are not this message"; -1. */
 int gcs_message_refuse(const ProtobufCMessageDescriptor *descriptor, size_t size, struct err *err);
+/* The generated structs use char * for strings that they only read. */
+#define GCS_STRING(text) ((char *)memory_without_const(text))
 /* Lower-case hex. */
 const char *gcs_message_hex(struct arena *arena, ProtobufCBinaryData bytes);
 /* The bytes of a text, for a message that is packed while it lives. */

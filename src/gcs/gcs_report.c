@@ -7,9 +7,6 @@
 #include "gcs/gcs_message.h"
 #include "ray.pb-c.h"
 
-/* The generated structs use char * for strings that they only read. */
-#define GCS_STRING(text) ((char *)(text))
-
 /* The lists of a report; those of demand by its kind. */
 enum { GCS_LAUNCHES = DEMAND_CONSTRAINT + 1, GCS_STARTING, GCS_REPORT_LISTS };
 
@@ -108,7 +105,7 @@ static Ray__LabelSelector *gcs_make_selector(struct arena *arena,
 
 		entry->label_key = GCS_STRING(constraint->key);
 		entry->operator_ = (Ray__LabelSelectorOperator)constraint->operation;
-		entry->label_values = (char **)constraint->values.at;
+		entry->label_values = memory_without_const(constraint->values.at);
 		entry->n_label_values = constraint->values.count;
 		message->label_constraints[i] = entry;
 	}

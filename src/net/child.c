@@ -140,8 +140,8 @@ static int child_spawn(struct child *child, struct loop *loop)
 	/* The arguments as for execvp: without const, but never written. */
 	uv_process_options_t options = {
 		.file = child->options.arguments[0],
-		.args = (char **)(uintptr_t)child->options.arguments,
-		.env = (char **)(uintptr_t)child->options.environment,
+		.args = memory_without_const(child->options.arguments),
+		.env = memory_without_const(child->options.environment),
 		.stdio = streams,
 		.stdio_count = 3,
 		.exit_cb = child_on_exit,

@@ -164,12 +164,12 @@ static void h2_call_free(struct h2_call *call)
 {
 	list_remove(&call->item);
 	for (size_t i = 0; i < H2_HEADERS_MAX; i++) {
-		char *value = (char *)call->headers[i].value;
+		char *value = memory_without_const(call->headers[i].value);
 
 		if (value)
 			explicit_bzero(value, strlen(value));
 		memory_free(value);
-		memory_free((char *)call->headers[i].name);
+		memory_free(memory_without_const(call->headers[i].name));
 	}
 	memory_free(call->path);
 	memory_free(call->body);
@@ -211,8 +211,8 @@ static bool h2_call_is_refused(struct h2_call *call)
 static nghttp2_nv h2_nv(const char *name, const char *value, bool secret)
 {
 	return (nghttp2_nv){
-		.name = (uint8_t *)name,
-		.value = (uint8_t *)value,
+		.name = memory_without_const(name),
+		.value = memory_without_const(value),
 		.namelen = strlen(name),
 		.valuelen = strlen(value),
 		.flags = secret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE,

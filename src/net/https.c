@@ -198,7 +198,7 @@ static int https_set_pem(struct https_easy *easy, CURLoption option, const char 
 
 	if (!pem || !*pem)
 		return 0;
-	blob.data = (void *)(uintptr_t)pem;
+	blob.data = memory_without_const(pem);
 	blob.len = strlen(pem);
 	if (curl_easy_setopt(easy->curl, option, &blob) != CURLE_OK)
 		return err_set(err, ERR_FATAL, "libcurl refuses a certificate or key");

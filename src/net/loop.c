@@ -469,3 +469,8 @@ struct loop_work *loop_work(struct loop *loop)
 {
 	return &loop->work;
 }
+
+const struct loop_work *loop_work_read(const struct loop *loop)
+{
+	return &loop->work;
+}

@@ -94,5 +94,6 @@ struct loop_work {
 	void (*stop)(struct loop *loop);
 };
 struct loop_work *loop_work(struct loop *loop);
+const struct loop_work *loop_work_read(const struct loop *loop);
 
 #endif

@@ -1068,9 +1068,9 @@ int serve_tls(struct serve *serve, const char *certificate_pem, const char *key_
 {
 	/* The library copies none of the texts, and reads them in MHD_start_daemon only. */
 	struct MHD_OptionItem tls[] = {
-		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)certificate_pem },
-		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)key_pem },
-		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)SERVE_PRIORITIES },
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, memory_without_const(certificate_pem) },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, memory_without_const(key_pem) },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, memory_without_const(SERVE_PRIORITIES) },
 		{ MHD_OPTION_END, 0, NULL },
 	};
 	struct serve_daemon next = { .mhd = NULL };

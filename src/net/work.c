@@ -212,7 +212,7 @@ struct work_job *(work_start_slow)(struct loop *loop, const struct work_function
 
 bool work_long_is_free(const struct loop *loop)
 {
-	const struct work *work = loop_work((struct loop *)loop)->queue;
+	const struct work *work = loop_work_read(loop)->queue;
 
 	return !work || !work->long_running;
 }
@@ -305,14 +305,14 @@ bool work_stop(struct loop *loop, int64_t max_ms)
 
 size_t work_count(const struct loop *loop)
 {
-	const struct work *work = loop_work((struct loop *)loop)->queue;
+	const struct work *work = loop_work_read(loop)->queue;
 
 	return work ? work->jobs.count : 0;
 }
 
 size_t work_count_quick(const struct loop *loop)
 {
-	const struct work *work = loop_work((struct loop *)loop)->queue;
+	const struct work *work = loop_work_read(loop)->queue;
 
 	return work ? work->jobs.count - work->slow_count : 0;
 }

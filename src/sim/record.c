@@ -203,10 +203,10 @@ static void finish_groups(struct sim_world *world)
 	}
 }
 
-static void finish_unstarted(struct sim_world *world, const struct sim_class *class_)
+static void finish_unstarted(struct sim_world *world, const struct sim_class *class_,
+			     struct sim_unstarted *list)
 {
 	struct sim_result *result = world->result;
-	struct sim_unstarted *list = (struct sim_unstarted *)result->unstarted;
 
 	for (size_t i = class_->queue.first; i < class_->queue.count; i++) {
 		const struct sim_waiting *waiting = &class_->queue.at[i];
@@ -226,6 +226,7 @@ static void finish_unstarted(struct sim_world *world, const struct sim_class *cl
 void record_finish(struct sim_world *world)
 {
 	struct sim_result *result = world->result;
+	struct sim_unstarted *list;
 	size_t room = 0;
 
 	finish_groups(world);
@@ -236,8 +237,8 @@ void record_finish(struct sim_world *world)
 	for (size_t r = 0; r < world->ray_count; r++)
 		for (size_t c = 0; c < world->rays[r].classes.count; c++)
 			room += world->rays[r].classes.at[c]->queue.count;
-	result->unstarted = arena_array(world->result_arena, room, sizeof(*result->unstarted));
+	result->unstarted = list = arena_array(world->result_arena, room, sizeof(*list));
 	for (size_t r = 0; r < world->ray_count; r++)
 		for (size_t c = 0; c < world->rays[r].classes.count; c++)
-			finish_unstarted(world, world->rays[r].classes.at[c]);
+			finish_unstarted(world, world->rays[r].classes.at[c], list);
 }

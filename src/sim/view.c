@@ -105,10 +105,9 @@ static const struct ray_request *bundles_of(const struct sim_class *class_, stru
 }
 
 static void add_gangs(struct sim_class *class_, struct arena *arena, struct ray_state *state,
-		      struct sim_view *view)
+		      struct ray_gang *gangs, struct sim_view *view)
 {
 	const struct ray_request *bundles = bundles_of(class_, arena);
-	struct ray_gang *gangs = (struct ray_gang *)state->gangs;
 
 	for (int64_t n = 0; n < class_->waiting && state->gang_count < VIEW_GANGS_MAX; n++) {
 		struct bundle_selector *selector = ARENA_NEW(arena, struct bundle_selector);
@@ -145,6 +144,7 @@ static void add_demand(struct sim_ray *ray, struct arena *arena, struct ray_stat
 		arena_array(arena, ray->active_count, sizeof(*requests));
 	struct sim_class **sorted =
 		arena_array(arena, ray->active_count, sizeof(struct sim_class *));
+	struct ray_gang *listed;
 	int64_t gangs = 0;
 
 	for (size_t i = 0; i < ray->active_count; i++) {
@@ -155,14 +155,14 @@ static void add_demand(struct sim_ray *ray, struct arena *arena, struct ray_stat
 	gangs = gangs < VIEW_GANGS_MAX ? gangs : VIEW_GANGS_MAX;
 	qsort(sorted, ray->active_count, sizeof(struct sim_class *), compare_classes);
 	state->requests = requests;
-	state->gangs = arena_array(arena, (size_t)gangs, sizeof(*state->gangs));
+	state->gangs = listed = arena_array(arena, (size_t)gangs, sizeof(*listed));
 	view->requests = arena_array(arena, ray->active_count, sizeof(struct sim_class *));
 	view->gangs = arena_array(arena, (size_t)gangs, sizeof(struct sim_class *));
 	for (size_t i = 0; i < ray->active_count; i++) {
 		int64_t count = view_reported(sorted[i]);
 
 		if (sorted[i]->kind == WORK_PLACEMENT_GROUP) {
-			add_gangs(sorted[i], arena, state, view);
+			add_gangs(sorted[i], arena, state, listed, view);
 		} else if (count > 0 && state->request_count < VIEW_SHAPES_MAX) {
 			view->requests[state->request_count] = sorted[i];
 			requests[state->request_count++] =

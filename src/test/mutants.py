@@ -130,7 +130,7 @@ MUTANTS = [
     Mutant(ALLOCATION, "entry.granted_since = TIME_NONE;\n\t} else if (entry.granted_since == TIME_NONE) {", ";\n\t} else if (entry.granted_since == TIME_NONE) {", WORLDS, "law 5"),
     Mutant(POOL_MEMBER, "if (host->state < replica->state)", "if (host->state > replica->state)", WORLDS, "law 9"),
     Mutant(ALLOCATION, "if (!table->last_labels || labels->at != table->last_labels)", "if (!table->last_labels)", WORLDS, "law 1"),
-    Mutant("src/core/nodes/node_fit.c", "!node->unschedulable &&", "", WORLDS, "law 3"),
+    Mutant("src/core/nodes/node_fit.c", "!node_match_is_cordoned(demand->spec, node) &&", "", WORLDS, "law 3"),
     # ---- the caller: law 8
     Mutant(POOLS, "if (own->expected && !own->decided)", "if (own->expected && false)", CALLER, "law 8"),
     Mutant(LEDGER, "old ? old : stored_asks(", "old || true ? old : stored_asks(", CALLER, "law 8"),

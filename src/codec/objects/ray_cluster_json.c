@@ -86,7 +86,7 @@ static void write_group_integer(struct json_writer *writer, const struct field *
 static void write_start_params(struct json_writer *writer, const struct field *field,
 			       const void *object)
 {
-	const struct labels *params = field_value(field, object);
+	const struct labels *params = field_value_read(field, object);
 
 	json_write_object(writer, field->name);
 	for (size_t i = 0; i < params->count; i++) {

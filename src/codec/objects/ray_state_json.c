@@ -67,7 +67,7 @@ static void write_enum(struct json_writer *writer, const struct field *field, co
 {
 	int32_t value;
 
-	memcpy(&value, field_value(field, object), sizeof(value));
+	memcpy(&value, field_value_read(field, object), sizeof(value));
 	if (value > 0 && (size_t)value < field->limit)
 		json_write_text(writer, field->name, field->word((unsigned)value));
 	else if (value != 0)

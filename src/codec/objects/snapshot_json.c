@@ -170,7 +170,7 @@ static int names_check(const struct json_at *pods, const struct snapshot *snapsh
 
 		if (map_get(&names, pod->name))
 			return json_fail(&e, "Pod %s is in the list twice", pod->name);
-		map_set(&names, pod->name, (void *)pod);
+		map_set(&names, pod->name, pod);
 	}
 	return 0;
 }

@@ -49,7 +49,7 @@ static bool any_is_written(const struct field *fields, const void *object)
 
 static bool is_set(const struct field *field, const void *object)
 {
-	const void *value = field_value(field, object);
+	const void *value = field_value_read(field, object);
 
 	switch (field->kind) {
 	case FIELD_KIND_TEXT:
@@ -191,7 +191,7 @@ static void write_list(struct json_writer *writer, const struct field *field, co
 	const char *elements;
 	size_t count = count_of(field, object);
 
-	memcpy(&elements, field_value(field, object), sizeof(elements));
+	memcpy(&elements, field_value_read(field, object), sizeof(elements));
 	json_write_array(writer, field->name);
 	for (size_t i = 0; i < count; i++)
 		write_object(writer, NULL, field, elements + i * field->size);
@@ -200,7 +200,7 @@ static void write_list(struct json_writer *writer, const struct field *field, co
 
 void field_write_value(struct json_writer *writer, const struct field *field, const void *object)
 {
-	const void *value = field_value(field, object);
+	const void *value = field_value_read(field, object);
 
 	switch (field->kind) {
 	case FIELD_KIND_TEXT:

@@ -99,10 +99,14 @@ struct field {
 	void (*write)(struct json_writer *writer, const struct field *field, const void *object);
 };
 
-/* The value of the row in a struct, const or not. */
-static inline void *field_value(const struct field *field, const void *object)
+/* The value of the row in a struct. */
+static inline void *field_value(const struct field *field, void *object)
 {
 	return (char *)object + field->offset;
+}
+static inline const void *field_value_read(const struct field *field, const void *object)
+{
+	return (const char *)object + field->offset;
 }
 
 /* The offset of a member, which must have the type. */

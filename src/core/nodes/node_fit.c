@@ -203,7 +203,7 @@ static void judge_node(const struct node_demand *demand, const struct node *node
 
 	if (why[0] != '\0')
 		judge(judgement, NODE_FIT_NEVER, COST_LABEL, why);
-	if (node->unschedulable && (!taint || passes(taint)))
+	if (node_match_is_cordoned(demand->spec, node) && (!taint || passes(taint)))
 		judge(judgement, NODE_FIT_LATER, COST_PASSING, "it is cordoned");
 	else if (taint)
 		judge(judgement, passes(taint) ? NODE_FIT_LATER : NODE_FIT_NEVER,
@@ -215,7 +215,7 @@ static void judge_node(const struct node_demand *demand, const struct node *node
 
 bool node_fit_accepts(const struct node_demand *demand, const struct node *node)
 {
-	return !node->unschedulable && node_match_is_ready(node) &&
+	return !node_match_is_cordoned(demand->spec, node) && node_match_is_ready(node) &&
 	       node_match_selects(demand->spec, node) && !node_fit_taint(demand, node);
 }
 

@@ -32,6 +32,15 @@ const struct taint *node_match_taint(const struct pod_spec *spec, const struct n
 	return NULL;
 }
 
+bool node_match_is_cordoned(const struct pod_spec *spec, const struct node *node)
+{
+	static const struct taint cordon = { .key = "node.kubernetes.io/unschedulable",
+					     .value = "",
+					     .effect = "NoSchedule" };
+
+	return node->unschedulable && !node_match_tolerates(spec, &cordon);
+}
+
 bool node_match_selector(const struct labels *selector, const struct node *node)
 {
 	for (size_t i = 0; i < selector->count; i++) {

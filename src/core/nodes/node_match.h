@@ -27,6 +27,8 @@ void node_match_add(struct node_match_text *text, const char *word);
 void node_match_write(struct node_match_text *text, const struct pod_spec *spec);
 /* Condition Ready is True, or the Node has no such condition. */
 bool node_match_is_ready(const struct node *node);
+/* The Node is cordoned, and the Pod does not tolerate the taint node.kubernetes.io/unschedulable. */
+bool node_match_is_cordoned(const struct pod_spec *spec, const struct node *node);
 bool node_match_tolerates(const struct pod_spec *spec, const struct taint *taint);
 
 #endif

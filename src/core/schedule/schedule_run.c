@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/memory.h"
 
 /* At least the size that it may have after a resize. */
 static struct resources launched_amounts(const struct schedule_run *run,
@@ -152,15 +153,16 @@ static void order_types(struct schedule_run *run)
 	const struct schedule_problem *problem = run->problem;
 	uint32_t count = (uint32_t)problem->type_count, place = 0;
 	VEC(uint32_t) types = { .at = NULL };
+	void *context = memory_without_const(problem);
 
 	run->traits = arena_array(run->scratch, count + 1, sizeof(*run->traits));
 	for (uint32_t i = 0; i <= count; i++)
 		VEC_PUSH(run->scratch, &types, i);
-	qsort_r(types.at, types.count, sizeof(*types.at), compare_types, (void *)problem);
+	qsort_r(types.at, types.count, sizeof(*types.at), compare_types, context);
 	for (uint32_t i = 0; i <= count; i++) {
 		uint32_t type = types.at[i];
 
-		place += i && compare_traits(&types.at[i - 1], &type, (void *)problem);
+		place += i && compare_traits(&types.at[i - 1], &type, context);
 		run->traits[type] = place;
 		if (type && type < count)
 			VEC_PUSH(run->scratch, &run->type_order, type);

@@ -83,7 +83,7 @@ static const struct ray_node *answered_nodes(const struct observation *observati
 
 	ARRAY_EACH(const struct ray_drain, drain, observation->ray_drains,
 		   observation->ray_drain_count)
-		map_set(&drains, drain->node_id, (void *)(uintptr_t)drain);
+		map_set(&drains, drain->node_id, drain);
 	for (size_t i = 0; i < state->node_count; i++) {
 		const struct drain_answer *answer;
 		const struct ray_drain *drain = map_get(&drains, state->nodes[i].id);

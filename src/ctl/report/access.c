@@ -123,9 +123,9 @@ static void question_free(struct access_question *question)
 	question_remove(question);
 	if (question->access->asking == question)
 		question->access->asking = NULL;
-	memory_free((char *)(uintptr_t)question->right.path);
-	memory_free((char *)(uintptr_t)question->right.namespace_);
-	memory_free((char *)(uintptr_t)question->right.name);
+	memory_free(memory_without_const(question->right.path));
+	memory_free(memory_without_const(question->right.namespace_));
+	memory_free(memory_without_const(question->right.name));
 	memory_free(question);
 }
 

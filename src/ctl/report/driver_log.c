@@ -24,7 +24,7 @@ void driver_log_add_lines(const struct control *control, struct gcs_client *gcs,
 	if (control->options->driver_log && gcs && lines->count > 0)
 		(void)gcs_client_publish_lines(
 			gcs, control->options->gcs_timeout_seconds * MS_PER_SECOND, lines->at,
-			lines->count, published, (void *)control);
+			lines->count, published, memory_without_const(control));
 }
 
 void driver_log_add(const struct control *control, struct gcs_client *gcs,

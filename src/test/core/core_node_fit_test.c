@@ -146,6 +146,7 @@ static void test_passing_taints_do_not_count(void **state)
 	static const struct taint ending = { "node.kubernetes.io/out-of-service", "", "NoExecute",
 					     TIME_NONE };
 	static const struct condition not_ready = { "Ready", "Unknown", "", "", TIME_NONE };
+	static const struct toleration all = { "", "Exists", "", "" };
 	struct node_scene s = { .arena = ARENA_INIT };
 	struct pod *pod = scene_pod(&s, "wanted", "", "nvidia.com/gpu=1");
 	struct node *node = scene_node(&s, "n", "nvidia.com/gpu=1", "");
@@ -153,6 +154,10 @@ static void test_passing_taints_do_not_count(void **state)
 	(void)state;
 	node->unschedulable = true;
 	expect(&s, pod, NODE_FIT_LATER, "n", "it is cordoned");
+	pod->spec.tolerations = &all;
+	pod->spec.toleration_count = 1;
+	assert_int_equal(fit_of(&s, pod, false).level, NODE_FIT_NOW);
+	pod->spec.toleration_count = 0;
 	node->unschedulable = false;
 	node->taints = &passing;
 	node->taint_count = 1;

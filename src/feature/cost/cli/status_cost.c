@@ -252,14 +252,14 @@ static void write_text(const struct status_page_input *input, struct arena *aren
 
 static void write_hours(struct json_writer *writer, const struct field *field, const void *object)
 {
-	const int64_t *seconds = field_value(field, object);
+	const int64_t *seconds = field_value_read(field, object);
 
 	json_write_double(writer, field->name, hours(*seconds));
 }
 
 static void write_micros(struct json_writer *writer, const struct field *field, const void *object)
 {
-	const int64_t *micros = field_value(field, object);
+	const int64_t *micros = field_value_read(field, object);
 
 	json_write_double(writer, field->name, (double)*micros / (double)PRICE_MICROS);
 }

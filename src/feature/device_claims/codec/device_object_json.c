@@ -136,7 +136,7 @@ static void write_amounts(struct json_writer *writer, const struct field *field,
 {
 	static const struct quantities none = { .at = NULL };
 
-	write_all(writer, field->name, field_value(field, object), &none);
+	write_all(writer, field->name, field_value_read(field, object), &none);
 }
 
 static void write_capacity(struct json_writer *writer, const struct field *field,

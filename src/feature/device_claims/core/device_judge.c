@@ -62,7 +62,7 @@ void device_judge_init(struct device_judge *judge, const struct device_free *fre
 	judge->sure.bits = arena_alloc(&judge->scratch, size_of(judge));
 	for (size_t i = 0; i < free->objects->class_count; i++)
 		map_set(&judge->classes, free->objects->classes[i].name,
-			(void *)&free->objects->classes[i]);
+			&free->objects->classes[i]);
 }
 
 void device_judge_done(struct device_judge *judge)

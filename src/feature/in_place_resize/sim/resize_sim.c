@@ -22,6 +22,11 @@ struct size {
 	struct resize_amount cpu, memory;
 };
 
+/* The arrays of a copy of limits and requests. */
+struct own_amounts {
+	struct quantity *limits, *requests;
+};
+
 /* Of a worker that was resized; used again by workers of its type. */
 struct sim_resize {
 	struct sim_resize *next_free;
@@ -32,6 +37,7 @@ struct sim_resize {
 	struct container *wanted_containers, *allocated_containers;
 	struct pod_spec allocated_spec;
 	struct container_resources actual;
+	struct own_amounts of_wanted, of_allocated, of_actual;
 	bool waits;      /* for room */
 	uint64_t change; /* of the event that ends it; 0: none is planned */
 	struct resource *total;
@@ -62,12 +68,10 @@ static void copy_quantities(const struct quantities *from, int64_t cpu, int64_t 
 
 /* Its arrays have been made by new_resize. */
 static void set_size(struct quantities *limits, struct quantities *requests,
-		     const struct size *size)
+		     const struct own_amounts *own, const struct size *size)
 {
-	copy_quantities(limits, size->cpu.limit, size->memory.limit, (struct quantity *)limits->at,
-			limits);
-	copy_quantities(requests, size->cpu.request, size->memory.request,
-			(struct quantity *)requests->at, requests);
+	copy_quantities(limits, size->cpu.limit, size->memory.limit, own->limits, limits);
+	copy_quantities(requests, size->cpu.request, size->memory.request, own->requests, requests);
 }
 
 static struct size size_of(const struct container *container)
@@ -88,21 +92,30 @@ static bool same_size(const struct size *a, const struct size *b)
 
 /* ---- the Pod ---- */
 
-static void own_quantities(struct arena *arena, struct quantities *list)
+static struct quantity *own_quantities(struct arena *arena, struct quantities *list)
 {
 	struct quantity *items = arena_array(arena, list->count, sizeof(*items));
 
 	copy_quantities(list, -1, -1, items, list);
+	return items;
 }
 
-static struct container *own_containers(struct arena *arena, const struct pod_spec *spec)
+static struct own_amounts own_amounts(struct arena *arena, struct quantities *limits,
+				      struct quantities *requests)
+{
+	struct quantity *items = own_quantities(arena, limits);
+
+	return (struct own_amounts){ items, own_quantities(arena, requests) };
+}
+
+static struct container *own_containers(struct arena *arena, const struct pod_spec *spec,
+					struct own_amounts *ret_own)
 {
 	struct container *copy = arena_array(arena, spec->container_count, sizeof(*copy));
 
 	for (size_t i = 0; i < spec->container_count; i++)
 		copy[i] = spec->containers[i];
-	own_quantities(arena, &copy[0].limits);
-	own_quantities(arena, &copy[0].requests);
+	*ret_own = own_amounts(arena, &copy[0].limits, &copy[0].requests);
 	return copy;
 }
 
@@ -116,12 +129,12 @@ static struct sim_resize *new_resize(struct sim_ray *ray, struct sim_type *type,
 		type->free_resizes = resize->next_free;
 	} else {
 		resize = ARENA_NEW(arena, struct sim_resize);
-		resize->wanted_containers = own_containers(arena, spec);
-		resize->allocated_containers = own_containers(arena, spec);
+		resize->wanted_containers = own_containers(arena, spec, &resize->of_wanted);
+		resize->allocated_containers = own_containers(arena, spec, &resize->of_allocated);
 		resize->actual.limits = spec->containers[0].limits;
 		resize->actual.requests = spec->containers[0].requests;
-		own_quantities(arena, &resize->actual.limits);
-		own_quantities(arena, &resize->actual.requests);
+		resize->of_actual =
+			own_amounts(arena, &resize->actual.limits, &resize->actual.requests);
 		resize->total = arena_array(arena, type->total.count, sizeof(*resize->total));
 	}
 	return resize;
@@ -129,7 +142,7 @@ static struct sim_resize *new_resize(struct sim_ray *ray, struct sim_type *type,
 
 static void set_actual(struct sim_resize *resize, const struct size *size)
 {
-	set_size(&resize->actual.limits, &resize->actual.requests, size);
+	set_size(&resize->actual.limits, &resize->actual.requests, &resize->of_actual, size);
 }
 
 static void set_wanted(struct sim_resize *resize, const struct size *size)
@@ -137,7 +150,7 @@ static void set_wanted(struct sim_resize *resize, const struct size *size)
 	struct container *own = &resize->wanted_containers[0];
 
 	resize->wanted = *size;
-	set_size(&own->limits, &own->requests, size);
+	set_size(&own->limits, &own->requests, &resize->of_wanted, size);
 }
 
 static void set_allocated(struct sim_resize *resize, const struct size *size)
@@ -145,7 +158,7 @@ static void set_allocated(struct sim_resize *resize, const struct size *size)
 	struct container *own = &resize->allocated_containers[0];
 
 	resize->allocated = *size;
-	set_size(&own->limits, &own->requests, size);
+	set_size(&own->limits, &own->requests, &resize->of_allocated, size);
 }
 
 static struct sim_resize *resize_of(struct sim_worker *worker)

@@ -137,7 +137,7 @@ static void add_decode_error(struct work *work, const struct subject *subject,
 static void add_reference(struct cJSON *object, const char *name, const struct cJSON *value)
 {
 	if (value)
-		CHECK(cJSON_AddItemReferenceToObject(object, name, (struct cJSON *)value));
+		CHECK(cJSON_AddItemReferenceToObject(object, name, memory_without_const(value)));
 }
 
 /* A RayCluster of references to the relevant parts, which the tree still owns. */
@@ -417,7 +417,7 @@ static void check_settings(struct work *work, struct subject *subject, const str
 		return;
 	}
 	subject->spec_path = "spec";
-	lint_shape_check((struct cJSON *)subject->place.json,
+	lint_shape_check(memory_without_const(subject->place.json),
 			 kind->is_pool ? gpu_pool_fields : autoscaler_fields, kind->kind,
 			 &work->arena, &findings);
 	shape_count = findings.list.count;
@@ -536,8 +536,8 @@ static void check_refused(struct work *work, const struct subject *subject)
 					  "metadata", &work->arena),
 			"metadata", LINT_RULE_FIELD_INVALID, "the object", &work->arena, &findings);
 	if (strcmp(subject->kind, "RayCluster") != 0)
-		lint_schema_check(subject->kind, (struct cJSON *)subject->place.json, &work->arena,
-				  &findings);
+		lint_schema_check(subject->kind, memory_without_const(subject->place.json),
+				  &work->arena, &findings);
 	add_findings(work, &whole, &findings, 0);
 }
 

@@ -27,7 +27,7 @@ static const char *severity_word(unsigned severity)
 
 static void write_number(struct json_writer *json, const struct field *field, const void *object)
 {
-	const uint32_t *number = field_value(field, object);
+	const uint32_t *number = field_value_read(field, object);
 
 	json_write_integer(json, field->name, *number);
 }

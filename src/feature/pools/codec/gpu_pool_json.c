@@ -149,7 +149,7 @@ static int busy_decode(const struct json_at *member, const struct field *field, 
 
 static void write_busy(struct json_writer *writer, const struct field *field, const void *object)
 {
-	const int64_t *seconds = field_value(field, object);
+	const int64_t *seconds = field_value_read(field, object);
 
 	if (*seconds == GPU_POOL_NEVER) {
 		json_write_text(writer, field->name, BUSY_NEVER);

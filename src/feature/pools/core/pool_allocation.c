@@ -516,7 +516,7 @@ static int64_t used_nodes(const struct pool_table *table, struct arena *scratch)
 	VEC_EACH(const struct pool_worker *const, worker, &table->held)
 		VEC_EACH(const struct pool_pod, pod, &(*worker)->pods)
 			if (pod->pod && pod->pod->spec.node_name[0] != '\0')
-				map_set(&nodes, pod->pod->spec.node_name, (void *)(uintptr_t)pod);
+				map_set(&nodes, pod->pod->spec.node_name, pod);
 	return (int64_t)nodes.count;
 }
 

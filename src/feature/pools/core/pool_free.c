@@ -126,5 +126,5 @@ void pool_free_count(struct pool_free *free, const struct pod *pod, int sign)
 	if (sign < 0)
 		(void)map_remove(&free->claimers, key);
 	else
-		map_set(&free->claimers, key, (void *)(uintptr_t)pod);
+		map_set(&free->claimers, key, pod);
 }

@@ -217,7 +217,7 @@ static bool is_first(struct places *places, const struct pod *pod, const char *c
 	const struct pod *first = map_get(&places->claims, key);
 
 	if (!first)
-		map_set(&places->claims, key, (void *)(uintptr_t)pod);
+		map_set(&places->claims, key, pod);
 	return !first || first == pod;
 }
 

@@ -94,7 +94,7 @@ static void add_nodes(struct recorder *recorder, const struct snapshot *snapshot
 		return;
 	for (size_t i = 0; i < snapshot->pod_count; i++)
 		if (pod_start_time_ms(snapshot->pods[i]) >= 0)
-			map_set(&pods, snapshot->pods[i]->name, (void *)snapshot->pods[i]);
+			map_set(&pods, snapshot->pods[i]->name, snapshot->pods[i]);
 	for (size_t i = 0; i < state->node_count; i++) {
 		const struct pod *pod = map_get(&pods, state->nodes[i].instance_id);
 

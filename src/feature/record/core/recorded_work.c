@@ -165,7 +165,7 @@ static void find_first_ends(const struct recorded_work *work, struct map *ends)
 		const time_ms *end = map_get(ends, entry->row.node);
 
 		if (entry->row.ended != TIME_NONE && (!end || entry->row.ended < *end))
-			map_set(ends, entry->row.node, (void *)&entry->row.ended);
+			map_set(ends, entry->row.node, &entry->row.ended);
 	}
 }
 

@@ -130,15 +130,9 @@ static struct name_set draining_pods(const struct facts *facts)
 	return name_set_of_strings(facts->arena, &(struct strings){ names.at, names.count });
 }
 
-/* A Pod that tolerates all taints is scheduled to a cordoned Node as well. */
 static bool is_repelled(const struct pod *pod, const struct node *node)
 {
-	const struct taint cordon = { .key = "node.kubernetes.io/unschedulable",
-				      .value = "",
-				      .effect = "NoSchedule" };
-
-	return node_match_taint(&pod->spec, node) ||
-	       (node->unschedulable && !node_match_tolerates(&pod->spec, &cordon));
+	return node_match_taint(&pod->spec, node) || node_match_is_cordoned(&pod->spec, node);
 }
 
 /* Notes the worker Pods on the Nodes; returns the number of all Nodes that have some. */
@@ -158,7 +152,7 @@ static int64_t count_pods(const struct facts *facts, const struct map *sick)
 		}
 		if (!pod_is_worker(pod) || pod->spec.node_name[0] == '\0' || pod->deleting)
 			continue;
-		map_set(&used, pod->spec.node_name, (void *)(uintptr_t)pod);
+		map_set(&used, pod->spec.node_name, pod);
 		if (!own)
 			continue;
 		own->of.workers++;

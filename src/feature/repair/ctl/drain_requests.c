@@ -35,7 +35,7 @@ void drain_requests_observe(const struct drain_requests *requests, struct arena 
 	for (size_t i = 0; i < requests->open.count; i++) {
 		const struct open_request *own = requests->open.entries[i].value;
 
-		map_set(&open, own->object->node, (void *)(uintptr_t)own->object);
+		map_set(&open, own->object->node, own->object);
 	}
 	for (size_t i = 0; i < snapshot->pod_count && open.count > 0; i++) {
 		const struct drain_request *request =
@@ -65,8 +65,7 @@ static bool is_used(struct drain_requests *requests, const char *node)
 		requests->used_ms = now_ms;
 		while ((pod = kube_informer_next(requests->control->pods, &at)))
 			if (!pod_has_ended(pod))
-				map_set(&requests->used, pod->spec.node_name,
-					(void *)(uintptr_t)pod);
+				map_set(&requests->used, pod->spec.node_name, pod);
 	}
 	return map_get(&requests->used, node) != NULL;
 }

@@ -18,14 +18,14 @@ static void fill_group(struct arena *arena, const struct shape_group *group,
 	Ray__NodeGroupConfig__ResourcesEntry *entries = arena_array(arena, count, sizeof(*entries));
 
 	ray__node_group_config__init(ret_message);
-	ret_message->name = (char *)group->name;
+	ret_message->name = GCS_STRING(group->name);
 	ret_message->min_count = (uint32_t)group->minimum;
 	ret_message->max_count = (int32_t)group->maximum;
 	ret_message->resources = arena_array(arena, count, sizeof(*ret_message->resources));
 	ret_message->n_resources = count;
 	for (size_t i = 0; i < count; i++) {
 		ray__node_group_config__resources_entry__init(&entries[i]);
-		entries[i].key = (char *)group->resources.at[i].name;
+		entries[i].key = GCS_STRING(group->resources.at[i].name);
 		entries[i].value = whole(group->resources.at[i].amount);
 		ret_message->resources[i] = &entries[i];
 	}
