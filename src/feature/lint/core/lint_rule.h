@@ -219,7 +219,7 @@
 	  "raise `maxReplicas`, or lower it")                                                                                                                                      \
 	FEATURE_LINT_RULES(S)                                                                                                                                                      \
 	N(POOL_GUARANTEES, WARNING, "pool-guarantees",                                                                                                                             \
-	  "the guarantees of a GPUPool exceed its `gpus`", "raise `gpus`, or lower them")                                                                                          \
+	  "the guarantees of a GPUPool exceed its `gpus`, or these are 0", "raise `gpus`")                                                                                         \
 	N(QUEUE_UNREACHABLE, WARNING, "queue-unreachable",                                                                                                                         \
 	  "a queue selects all namespaces before others", "move it to the end")                                                                                                    \
 	N(POOL_MINIMUM, WARNING, "pool-minimum",                                                                                                                                   \

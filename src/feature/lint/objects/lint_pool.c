@@ -31,15 +31,21 @@ static void check_guarantees(const struct gpu_pool *pool, struct arena *arena,
 
 	for (size_t i = 0; i < pool->queue_count; i++)
 		sum = resource_sum(sum, pool->queues[i].guaranteed);
-	if (!pool->has_gpus || sum <= pool->gpus)
-		return;
-	lint_add(arena, findings, LINT_RULE_POOL_GUARANTEES, "spec.queues",
-		 arena_printf(arena,
-			      "the queues are guaranteed %s GPUs and the pool has %s, so each "
-			      "guarantee counts in proportion; raise gpus or lower guarantees",
-			      resource_amount_text(arena, sum),
-			      resource_amount_text(arena, pool->gpus)),
-		 "");
+	if (pool->has_gpus && pool->gpus == 0 && pool->problems.count == 0)
+		lint_add(
+			arena, findings, LINT_RULE_POOL_GUARANTEES, "spec.gpus",
+			"the pool has 0 GPUs, so it grants none; raise gpus, or remove it to count "
+			"the GPUs of Nodes",
+			"");
+	else if (pool->has_gpus && sum > pool->gpus)
+		lint_add(arena, findings, LINT_RULE_POOL_GUARANTEES, "spec.queues",
+			 arena_printf(
+				 arena,
+				 "the queues are guaranteed %s GPUs and the pool has %s, so each "
+				 "guarantee counts in proportion; raise gpus or lower guarantees",
+				 resource_amount_text(arena, sum),
+				 resource_amount_text(arena, pool->gpus)),
+			 "");
 }
 
 static bool selects_all(const struct gpu_pool_queue *queue)
