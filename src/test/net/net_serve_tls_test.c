@@ -235,7 +235,7 @@ static void test_silent_clients_lock_no_other_out(void **state)
 	serve_certificate_done(&certificate);
 }
 
-/* What a client sends first. */
+/* The first bytes of a client. */
 static size_t make_hello(char *ret_bytes, size_t size)
 {
 	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
