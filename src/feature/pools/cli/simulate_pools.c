@@ -16,6 +16,8 @@
 #include "feature/pools/core/pool_match.h"
 #include "sim/simulate.h"
 
+#define POOL_HEAD "---\napiVersion: " OWN_GROUP_VERSION "\nkind: " GPU_POOL_KIND "\n"
+
 static int by_name(const void *left, const void *right)
 {
 	const struct gpu_pool *const *a = left, *const *b = right;
@@ -50,38 +52,12 @@ static int decode(const struct cluster_set *set, struct arena *arena, struct sim
 
 /* ---- of a recording ---- */
 
-static void write_pool_members(struct json_writer *writer, const struct field *field UNUSED,
-			       const void *object)
-{
-	field_write_all(writer, gpu_pool_fields, object);
-}
-
-static const struct field pool_document[] = {
-	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION),
-	FIELD_FIXED("kind", GPU_POOL_KIND),
-	FIELD_HOOK("members", .write = write_pool_members),
-	FIELD_END,
-};
-
-static void write_namespace_members(struct json_writer *writer, const struct field *field UNUSED,
-				    const void *object)
-{
-	field_write_all(writer, namespace_fields, object);
-}
-
-static const struct field namespace_document[] = {
-	FIELD_FIXED("apiVersion", "v1"),
-	FIELD_FIXED("kind", "Namespace"),
-	FIELD_HOOK("members", .write = write_namespace_members),
-	FIELD_END,
-};
-
-static int add_document(const struct field *fields, const void *object, struct arena *arena,
-			struct buf *yaml, struct err *err)
+static int add_document(const char *head, const struct field *fields, const void *object,
+			struct arena *arena, struct buf *yaml, struct err *err)
 {
 	const char *json = field_text(fields, object, arena);
 
-	buf_add_string(yaml, "---\n");
+	buf_add_string(yaml, head);
 	return yaml_write(json, strlen(json), yaml, err);
 }
 
@@ -99,7 +75,8 @@ static int record_namespace(struct connection *connection, const char *name, str
 	if (err->kind != ERR_NONE || namespace_decode(tree, "", arena, &found, err))
 		return -1;
 	found.resource_version = "";
-	return add_document(namespace_document, &found, arena, yaml, err);
+	return add_document("---\napiVersion: v1\nkind: Namespace\n", namespace_fields, &found,
+			    arena, yaml, err);
 }
 
 static int record(struct connection *connection, const struct ray_cluster *cluster,
@@ -126,7 +103,7 @@ static int record(struct connection *connection, const struct ray_cluster *clust
 		pool->resource_version = "";
 		pool->generation = 0;
 		if (draws && pool->problems.count == 0 &&
-		    add_document(pool_document, pool, &arena, yaml, err))
+		    add_document(POOL_HEAD, gpu_pool_fields, pool, &arena, yaml, err))
 			return -1;
 		any |= draws;
 	}
