@@ -144,17 +144,30 @@ static bool is_fair(const struct budget *child, size_t used, size_t bytes)
 	return is_part(used, left(rest_of(parent, bytes, &of), parent->spared_bytes));
 }
 
+/* A child of the budget has so little that the others' excess over the grant is none of its own. */
+static bool is_spared(const struct budget *budget, size_t child_used, size_t bytes)
+{
+	const struct budget *of;
+
+	return budget->granted_bytes > 0 &&
+	       child_used <= rest_of(budget->parent, bytes, &of) / BUDGET_LITTLE;
+}
+
 /* The lowest budget whose limit, or whose fair part of its parent, `bytes` more would exceed; NULL:
  * they fit. */
 static const struct budget *refusing(const struct budget *budget, size_t bytes)
 {
+	size_t child_used = SIZE_MAX;
+
 	for (; budget; budget = budget->parent) {
 		size_t used = budget_used(budget) + bytes;
 
-		if (!is_within(budget, used) || !is_fair(budget, used, bytes))
+		if (!is_within(budget, used) ||
+		    (!is_fair(budget, used, bytes) && !is_spared(budget, child_used, bytes)))
 			return budget;
 		if (used <= budget->granted_bytes)
 			return NULL;
+		child_used = used;
 	}
 	return NULL;
 }

@@ -454,7 +454,7 @@ static void announce(struct pass *pass)
 		.ray_err = pass->ray_err.kind ? &pass->ray_err : NULL,
 		.now = pass->now,
 		.monotonic_ms = loop_monotonic_ms(pass->config.control->loop),
-		.digest = pass->reads == 1 ? pass->digest : 0,
+		.digest = pass->reads == 1 && (!pass->undecided || pass->rests) ? pass->digest : 0,
 		.undecided_ms = pass->rests ? pass->config.undecided_ms : 0,
 		.pass = pass,
 	};

@@ -179,6 +179,14 @@ static int64_t spared_ms(const struct pass *pass)
 	return took_ms < PASS_SPARED_MS ? took_ms : PASS_SPARED_MS;
 }
 
+/* It got no memory because of others, and the attempt took next to no time: it is made again with the next
+ * reading, not after a while as one that took too much. */
+static bool is_refused(const struct pass_work *work)
+{
+	return work->budget.exhausted && work->budget.err.kind == ERR_MEMORY &&
+	       work->cpu_us < PASS_SMALL_MS * 1000;
+}
+
 static void decision_done(void *context)
 {
 	struct pass *pass = context;
@@ -195,7 +203,7 @@ static void decision_done(void *context)
 	pass->decided = true;
 	launches = pass->work->plan->patch.count > 0;
 	pass->undecided = pass->work->budget.exhausted || (pass->work->budget.cut && !launches);
-	pass->rests = pass->undecided || is_long_without_change(pass);
+	pass->rests = (pass->undecided && !is_refused(pass->work)) || is_long_without_change(pass);
 	if (!pass->rests || pass->undecided)
 		pass->cpu_factor = cpu_budget_next_factor(&pass->work->budget, launches);
 	pass->spared_ms = spared_ms(pass);

@@ -276,6 +276,32 @@ static void test_a_grant_holds_in_a_full_root(void **state)
 	budget_release(&hog, hog.used_bytes);
 }
 
+/* A hog took more than the grant while there was room, which others have filled since. */
+static void test_little_is_not_refused_for_the_excess_of_others(void **state)
+{
+	struct budget root = { .name = "all", .limit_bytes = 100 * MIB, .measure = measure };
+	struct budget passes = { .name = "passes",
+				 .limit_bytes = 80 * MIB,
+				 .granted_bytes = 15 * MIB,
+				 .parent = &root };
+	struct budget hog = { .name = "a hog", .parent = &passes };
+	struct budget honest = { .name = "an honest one", .parent = &passes };
+	struct budget pass = { .name = "its pass", .parent = &honest };
+
+	(void)state;
+	beside = 0;
+	assert_true(budget_charge(&hog, 30 * MIB));
+	beside = 92 * MIB;
+	assert_false(budget_charge(&hog, 1 << 10));
+	assert_true(budget_charge(&pass, MIB));
+	assert_false(budget_charge(&pass, 2 * MIB));
+	beside = 100 * MIB;
+	assert_false(budget_charge(&pass, 1 << 10));
+	beside = 0;
+	budget_release(&pass, MIB);
+	budget_release(&hog, 30 * MIB);
+}
+
 /* More than one child has of an empty parent: to wait would not help. */
 static void test_too_large_for_a_part(void **state)
 {
@@ -401,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_parts_in_any_order),
 		cmocka_unit_test(test_measured_root),
 		cmocka_unit_test(test_a_grant_holds_in_a_full_root),
+		cmocka_unit_test(test_little_is_not_refused_for_the_excess_of_others),
 		cmocka_unit_test(test_too_large_for_a_part),
 		cmocka_unit_test(test_recent_peak),
 		cmocka_unit_test(test_children_by_name),

@@ -592,6 +592,38 @@ static void test_a_decision_without_memory_changes_nothing(void **state)
 	control.memory = NULL;
 }
 
+static struct budget *hog;
+
+static void take_all(void)
+{
+	seen.on_view = NULL;
+	(void)budget_take(hog, (size_t)300 << 20);
+}
+
+/* Others have all of it: the next reading decides, as it is not known that it would find as little. */
+static void test_a_decision_that_others_leave_no_memory_does_not_rest(void **state)
+{
+	struct memory_budgets memory;
+
+	(void)state;
+	set_pending_gpus(2);
+	memory_budgets_init(&memory, &options, (size_t)200 << 20);
+	control.memory = &memory;
+	hog = budget_children_get(&memory.passes, "hog");
+	seen.on_view = take_all;
+	run_pass(NULL);
+	assert_non_null(strstr(seen.active, "the decision got no memory"));
+	assert_false(seen.patched);
+	assert_false(seen.undecided);
+	assert_int_equal(seen.undecided_ms, 0);
+	assert_int_equal(seen.digest, 0);
+	pass_free(steal(&seen.pass));
+	budget_release(hog, (size_t)300 << 20);
+	budget_free(hog);
+	memory_budgets_done(&memory);
+	control.memory = NULL;
+}
+
 /* A test that failed left the pool closed: the end of the loop would wait for its jobs. */
 static int teardown(void **state)
 {
@@ -624,6 +656,7 @@ int main(void)
 		TEST(test_slow_decisions_do_not_delay_quick_ones),
 		TEST(test_a_grown_decision_delays_no_other),
 		TEST(test_a_decision_without_memory_changes_nothing),
+		TEST(test_a_decision_that_others_leave_no_memory_does_not_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

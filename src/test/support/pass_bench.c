@@ -260,6 +260,7 @@ void pass_bench_decided(void *context, const struct pass_decision *decision)
 	seen.decision = *decision;
 	seen.ray_reached = decision->ray_state != NULL;
 	seen.undecided_ms = decision->undecided_ms;
+	seen.digest = decision->digest;
 	if (seen.on_decided)
 		seen.on_decided();
 	(void)snprintf(seen.active, sizeof(seen.active), "%s",

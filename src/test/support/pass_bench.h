@@ -104,6 +104,7 @@ extern struct pass_seen {
 	int64_t small_ms;     /* 0: no decision on the loop */
 	int64_t quick_ms;     /* 0: as usual */
 	int64_t undecided_ms; /* of the last decision */
+	uint64_t digest;      /* likewise */
 	char active[1024];    /* the message of ScalingActive */
 	const char *ray_note;
 	struct poll_reading reading;
