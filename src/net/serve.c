@@ -405,6 +405,8 @@ static void handshakes_wait(struct serve *serve)
 static void connection_started(struct serve *serve, struct MHD_Connection *mhd,
 			       void **socket_context)
 {
+	static const int size =
+		SERVE_PIECE_BYTES; /* else the kernel takes MiB of what is not read */
 	struct serve_connection *connection = memory_alloc(sizeof(*connection));
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -413,6 +415,7 @@ static void connection_started(struct serve *serve, struct MHD_Connection *mhd,
 	connection->serve = serve;
 	connection->mhd = mhd;
 	connection->fd = info->connect_fd;
+	(void)setsockopt(connection->fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	handshake_begin(connection);
 	write_peer(mhd, connection->peer);
 	connection->since_ms = loop_monotonic_ms(serve->loop);

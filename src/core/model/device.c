@@ -144,10 +144,13 @@ static bool ends_with_gpu(const char *name)
 /* Rank of a match: 0 none, a prefix by its length, the full name highest. */
 static size_t fit(const char *pattern, const char *resource)
 {
-	size_t size = strlen(pattern);
-	if (size > 0 && pattern[size - 1] == '*')
-		return strncmp(pattern, resource, size - 1) == 0 ? size : 0;
-	return strcmp(pattern, resource) == 0 ? SIZE_MAX : 0;
+	size_t size = 0;
+
+	while (pattern[size] != '\0' && pattern[size] == resource[size])
+		size++;
+	if (pattern[size] == '*' && pattern[size + 1] == '\0')
+		return size + 1;
+	return pattern[size] == resource[size] ? SIZE_MAX : 0;
 }
 
 const struct device_row *device_find(const struct device_table *table, const char *resource)
