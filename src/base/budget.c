@@ -144,13 +144,13 @@ static bool is_fair(const struct budget *child, size_t used, size_t bytes)
 	return is_part(used, left(rest_of(parent, bytes, &of), parent->spared_bytes));
 }
 
-/* A child of the budget has so little that the others' excess over the grant is none of its own. */
-static bool is_spared(const struct budget *budget, size_t child_used, size_t bytes)
+/* A child that has little is not refused for what the others have above the grant, while the part above it is fair. */
+static bool is_spared(const struct budget *budget, size_t child_used, size_t used, size_t bytes)
 {
 	const struct budget *of;
 
-	return budget->granted_bytes > 0 &&
-	       child_used <= rest_of(budget->parent, bytes, &of) / BUDGET_LITTLE;
+	return child_used <= budget->granted_bytes / BUDGET_LITTLE &&
+	       is_part(used - budget->granted_bytes, rest_of(budget->parent, bytes, &of));
 }
 
 /* The lowest budget whose limit, or whose fair part of its parent, `bytes` more would exceed; NULL:
@@ -163,7 +163,7 @@ static const struct budget *refusing(const struct budget *budget, size_t bytes)
 		size_t used = budget_used(budget) + bytes;
 
 		if (!is_within(budget, used) ||
-		    (!is_fair(budget, used, bytes) && !is_spared(budget, child_used, bytes)))
+		    (!is_fair(budget, used, bytes) && !is_spared(budget, child_used, used, bytes)))
 			return budget;
 		if (used <= budget->granted_bytes)
 			return NULL;

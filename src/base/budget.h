@@ -12,8 +12,9 @@
  * large children may have its part for ever, so that only 1/3^n is left; a parent may spare a part of
  * its limit for small children (BUDGET_SMALL). `granted`: a child has so much in any case, also when
  * others, or what is charged nowhere, fill the parent; its children share it by the same rule. So the
- * grants of all purposes are at most the root's limit. Above its grant a purpose needs its fair part of the
- * root, but a child of it that has little (BUDGET_LITTLE) is not refused for what the other children have. */
+ * grants of all purposes are at most the root's limit. A purpose with more
+ * needs its fair part of the root: all of it for large children, only what is above the grant for those that have
+ * little (BUDGET_LITTLE). */
 #ifndef BASE_BUDGET_H
 #define BASE_BUDGET_H
 
@@ -24,7 +25,7 @@
 
 #define BUDGET_SHARES ((size_t)2)
 #define BUDGET_SMALL ((size_t)128) /* a small child has at most this fraction of the limit */
-#define BUDGET_LITTLE ((size_t)4)  /* little is at most this fraction of what the root has left */
+#define BUDGET_LITTLE ((size_t)8)  /* little is at most this fraction of the grant */
 
 struct budget {
 	const char *name;      /* for messages: "one pass (--max-pass-memory)" */

@@ -291,10 +291,10 @@ static void test_little_is_not_refused_for_the_excess_of_others(void **state)
 	(void)state;
 	beside = 0;
 	assert_true(budget_charge(&hog, 30 * MIB));
-	beside = 92 * MIB;
+	beside = 90 * MIB;
 	assert_false(budget_charge(&hog, 1 << 10));
 	assert_true(budget_charge(&pass, MIB));
-	assert_false(budget_charge(&pass, 2 * MIB));
+	assert_false(budget_charge(&pass, MIB));
 	beside = 100 * MIB;
 	assert_false(budget_charge(&pass, 1 << 10));
 	beside = 0;
