@@ -16,9 +16,8 @@
 struct cJSON;
 
 #define LEASE_API_VERSION "coordination.k8s.io/v1"
-/* Both are int32 in the API. */
+/* int32 in the API. */
 #define LEASE_TRANSITIONS_MAX INT32_MAX
-#define LEASE_DURATION_SECONDS_MAX INT32_MAX
 
 struct lease {
 	const char *namespace_, *name, *resource_version;
@@ -26,7 +25,7 @@ struct lease {
 	/* The original texts, or "": other clocks wrote them, so they are only compared and
 	 * kept. */
 	const char *acquire_time, *renew_time;
-	int64_t duration_seconds; /* 0 to LEASE_DURATION_SECONDS_MAX; 0: not given */
+	int64_t duration_seconds; /* 0 to INT32_MAX; 0: not given */
 	int64_t transitions;      /* 0 to LEASE_TRANSITIONS_MAX */
 	struct labels labels, annotations;
 };

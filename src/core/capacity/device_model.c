@@ -4,9 +4,6 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "core/model/resources.h"
-
-#define GIGABYTE INT64_C(1000000000)
 
 struct held_list {
 	VEC(struct device_held) at;
@@ -55,44 +52,6 @@ static const struct device_held *find_main(const struct held_list *list)
 	return found;
 }
 
-/* nvidia.com/mig-1g.5gb: NVIDIA's "gb" are decimal (4864 MiB). */
-static int64_t profile_memory_bytes(const char *resource)
-{
-	const char *at = strstr(resource, "g.");
-	int64_t memory = 0;
-
-	if (!at)
-		return 0;
-	for (at += 2; *at >= '0' && *at <= '9' && memory < 1000000; at++)
-		memory = memory * 10 + (*at - '0');
-	return strncmp(at, "gb", 2) == 0 ? memory * GIGABYTE : 0;
-}
-
-static int64_t bytes_of(const struct device_held *held)
-{
-	return (int64_t)((__int128)held->amount * held->row->memory_unit_bytes / RESOURCE_UNIT);
-}
-
-/* HAMi and Volcano use a separate resource name for the memory of each device that a container
- * shares. */
-static int64_t qualified_memory_bytes(const struct held_list *list, const struct device_held *main)
-{
-	VEC_EACH(const struct device_held, held, &list->at) {
-		if (held->row->share == DEVICE_QUALIFIER && held->row->memory_unit_bytes > 0 &&
-		    held->row->kind == main->row->kind)
-			return bytes_of(held);
-	}
-	return 0;
-}
-
-static int64_t memory_bytes_of(const struct held_list *list, const struct device_held *main)
-{
-	if (main->row->share == DEVICE_MEMORY)
-		return bytes_of(main);
-	int64_t bytes = qualified_memory_bytes(list, main);
-	return bytes > 0 ? bytes : profile_memory_bytes(main->resource);
-}
-
 void device_model_make(const struct container *container, const struct device_table *table,
 		       bool declared, struct arena *arena, struct device_model *ret_model)
 {
@@ -119,7 +78,6 @@ void device_model_make(const struct container *container, const struct device_ta
 	ret_model->kind = main->row->kind;
 	ret_model->share = main->row->share;
 	ret_model->devices = device_count(main->row, main->amount);
-	ret_model->memory_bytes = memory_bytes_of(&list, main);
 	CHECK(ret_model->devices > 0);
 	CHECK(ret_model->share != DEVICE_QUALIFIER);
 }

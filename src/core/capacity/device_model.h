@@ -1,5 +1,5 @@
 /* The accelerators that Kubernetes allocates to one worker, and the properties of one of them:
- * kind, devices per worker, memory per device, share rule; read from its Ray container (index 0, as
+ * kind, devices per worker, share rule; read from its Ray container (index 0, as
  * KubeRay does) and a table of names. Pure; results live in the arena. Must not define how much a
  * worker adds to Ray: that is core/capacity/capacity, which calls this for the arguments of `ray
  * start`. */
@@ -28,8 +28,7 @@ struct device_model {
 	const struct device_row *row; /* of it; NULL: none */
 	enum device_kind kind;
 	enum device_share share;
-	int64_t devices;      /* of a worker: GPUs, slices, time slices; 1 for a share of memory */
-	int64_t memory_bytes; /* of one of them, as far as this worker may use it; 0: unknown */
+	int64_t devices; /* of a worker: GPUs, slices, time slices; 1 for a share of memory */
 	const struct device_held *held; /* all of them, qualifiers too, by name */
 	size_t held_count;
 };

@@ -12,7 +12,6 @@
 #include "core/model/plan.h"
 
 #define ACT_PATCH_MAX ((size_t)8 << 20)
-#define ACT_PODS_MAX ((size_t)64 << 20)
 #define ACT_CLUSTER_MAX ((size_t)8 << 20) /* a RayCluster; etcd's own limit is below */
 
 /* The drains of a plan: node ids and messages, borrowed from it. */

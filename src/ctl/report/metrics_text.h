@@ -12,7 +12,6 @@
 
 #define METRICS_TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 #define METRICS_BUCKETS_MAX 14
-#define METRICS_LABELS_MAX 4
 
 struct metrics_histogram {
 	uint64_t buckets[METRICS_BUCKETS_MAX]; /* not cumulative */

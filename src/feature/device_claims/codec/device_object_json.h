@@ -11,8 +11,6 @@
 
 struct cJSON;
 
-#define DEVICE_CLAIMS_API "resource.k8s.io/v1"
-
 /* Of struct device_objects: the members of a snapshot. */
 /* Of the files of a simulation. */
 #define DEVICE_KEPT_KINDS(X)                                                                       \
