@@ -52,6 +52,21 @@ bool text_is_among(const char *text, const char *const *list, size_t count)
 	return false;
 }
 
+bool text_is_word(const char *text, const char *words)
+{
+	size_t size = strlen(text);
+
+	for (;;) {
+		size_t word = strcspn(words, "|");
+
+		if (word == size && memcmp(words, text, size) == 0)
+			return true;
+		if (words[word] == '\0')
+			return false;
+		words += word + 1;
+	}
+}
+
 bool text_same(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;

@@ -14,8 +14,8 @@
 
 static bool kube_path_unreserved(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '-' || c == '.' || c == '_' || c == '~';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || text_is_digit(c) || c == '-' ||
+	       c == '.' || c == '_' || c == '~';
 }
 
 static const char *kube_path_encoded(struct arena *arena, const char *text)

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "net/loop.h"
 #include "net/process.h"
 #include "net/tls_ciphers.h"
@@ -686,7 +687,7 @@ static void https_note_header(struct https_request *request, const char *line, s
 		return;
 	while (at < size && line[at] == ' ')
 		at++;
-	for (; at < size && line[at] >= '0' && line[at] <= '9'; at++) {
+	for (; at < size && text_is_digit(line[at]); at++) {
 		seconds = seconds * 10 + (line[at] - '0');
 		if (seconds > HTTPS_RETRY_AFTER_MAX_S)
 			seconds = HTTPS_RETRY_AFTER_MAX_S;

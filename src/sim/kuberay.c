@@ -222,7 +222,7 @@ static const char *split_path(const char *path, size_t *ret_group)
 	*ret_group = 0;
 	if (strncmp(path, start, sizeof(start) - 1) != 0)
 		return NULL;
-	for (path += sizeof(start) - 1; *path >= '0' && *path <= '9'; path++)
+	for (path += sizeof(start) - 1; text_is_digit(*path); path++)
 		*ret_group = *ret_group * 10 + (size_t)(*path - '0');
 	return path;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
 #include "codec/schema/document_head.h"
 #include "codec/schema/one_document.h"
 
@@ -63,7 +64,7 @@ static int check_model(const struct json_at *member, const struct field *field U
 	const char *model = row->gpu_model;
 
 	if (strncasecmp(model, "nvidia", 6) == 0 || strncasecmp(model, "tesla", 5) == 0 ||
-	    (*model >= 'a' && *model <= 'z' && model[1] >= '0' && model[1] <= '9'))
+	    (*model >= 'a' && *model <= 'z' && text_is_digit(model[1])))
 		return json_fail(member,
 				 "must be Ray's name of the model, such as A100, T4 or "
 				 "AMD-Instinct-MI300X-OAM, is \"%.80s\"",

@@ -52,7 +52,7 @@ static void skip_space(struct scan *scan)
 
 static bool is_digit(const struct scan *scan)
 {
-	return scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9';
+	return scan->at < scan->end && text_is_digit(*scan->at);
 }
 
 static bool take(struct scan *scan, char c)

@@ -3,6 +3,8 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* A larger number in a path is not an index. */
 #define INDEX_MAX 100000000
 
@@ -130,7 +132,7 @@ static int bracket_step(const char **path, struct step *ret_step)
 		*path = end + 2;
 		return 0;
 	}
-	for (end = at; *end >= '0' && *end <= '9' && index < INDEX_MAX; end++)
+	for (end = at; text_is_digit(*end) && index < INDEX_MAX; end++)
 		index = index * 10 + (size_t)(*end - '0');
 	if (end == at || *end != ']')
 		return -1;

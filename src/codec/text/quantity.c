@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "codec/text/number.h"
 
 #define TEXT_SIZE_MAX 64
@@ -23,18 +24,13 @@ struct decimal {
 	int exponent;
 };
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* "12", "12.", ".5", "1.5"; leading zeros are dropped. Returns the rest, NULL when it is not a
  * number. */
 static const char *parse_digits(const char *text, struct decimal *decimal)
 {
 	bool any = false, point = false;
 
-	for (; is_digit(*text) || (*text == '.' && !point); text++) {
+	for (; text_is_digit(*text) || (*text == '.' && !point); text++) {
 		if (*text == '.') {
 			point = true;
 			continue;
@@ -74,9 +70,9 @@ static int parse_exponent(const char *text, struct decimal *decimal)
 
 	if (*text == '-' || *text == '+')
 		text++;
-	if (!is_digit(*text))
+	if (!text_is_digit(*text))
 		return -1;
-	for (; is_digit(*text); text++) {
+	for (; text_is_digit(*text); text++) {
 		if (value < 100000)
 			value = value * 10 + (*text - '0');
 	}

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char problem_form[] = "is not an RFC 3339 time like 2026-11-20T10:00:00Z";
 static const char problem_range[] = "is not a time that exists";
 
@@ -40,7 +42,7 @@ static int parse_fraction(const char **text, int *ret_millisecond)
 	(*text)++;
 	if (**text < '0' || **text > '9')
 		return -1;
-	for (; **text >= '0' && **text <= '9'; (*text)++) {
+	for (; text_is_digit(**text); (*text)++) {
 		value += (**text - '0') * scale;
 		scale /= 10;
 	}

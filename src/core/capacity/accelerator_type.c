@@ -65,14 +65,9 @@ static bool is_upper(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_word(char c)
 {
-	return is_upper(c) || is_digit(c) || (c >= 'a' && c <= 'z') || c == '_';
+	return is_upper(c) || text_is_digit(c) || (c >= 'a' && c <= 'z') || c == '_';
 }
 
 /* A copy of the first `size` bytes with one character replaced by another. */
@@ -103,8 +98,8 @@ static const char *model_end(const char *at)
 {
 	bool has_digit = false;
 
-	for (; is_upper(*at) || is_digit(*at); at++)
-		has_digit = has_digit || is_digit(*at);
+	for (; is_upper(*at) || text_is_digit(*at); at++)
+		has_digit = has_digit || text_is_digit(*at);
 	return has_digit ? at : NULL;
 }
 
@@ -149,7 +144,7 @@ static const char *older_type_of_name(const char *name, struct arena *arena)
 
 	if (!start)
 		return NULL;
-	while (is_upper(start[size]) || is_digit(start[size]))
+	while (is_upper(start[size]) || text_is_digit(start[size]))
 		size++;
 	return size > 1 ? arena_strndup(arena, start, size) : NULL;
 }
@@ -159,7 +154,7 @@ static int number_at(const char **at)
 {
 	int value = 0, digits = 0;
 
-	for (; is_digit(**at) && digits < 4; (*at)++, digits++)
+	for (; text_is_digit(**at) && digits < 4; (*at)++, digits++)
 		value = value * 10 + (**at - '0');
 	return digits > 0 ? value : -1;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "core/capacity/device_model.h"
 
 #define MIG_PREFIX "nvidia.com/mig-"
@@ -27,7 +28,7 @@ static int64_t number_of(const char *text)
 
 	if (!text)
 		return 0;
-	for (; *text >= '0' && *text <= '9'; text++) {
+	for (; text_is_digit(*text); text++) {
 		number = number * 10 + (*text - '0');
 		if (number > MIB_MAX)
 			return 0;

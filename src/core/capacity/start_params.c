@@ -3,16 +3,12 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "core/model/ray_state.h"
 
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
 }
 
 static const char *skip_spaces(const char *at)
@@ -36,9 +32,9 @@ bool start_params_number(const char *text, int64_t *ret_amount)
 	bool negative = *at == '-';
 	if (*at == '+' || *at == '-')
 		at++;
-	if (!is_digit(*at))
+	if (!text_is_digit(*at))
 		return false;
-	for (; is_digit(*at); at++)
+	for (; text_is_digit(*at); at++)
 		if (!add_digit(&value, *at))
 			return false;
 	if (*skip_spaces(at) != '\0' || (negative && value > 0))
@@ -79,7 +75,7 @@ static const char *read_name(char **at)
 static int64_t read_fraction(const char **at)
 {
 	int64_t scale = RESOURCE_UNIT, value = 0;
-	for (; is_digit(**at); (*at)++) {
+	for (; text_is_digit(**at); (*at)++) {
 		if (scale > 1) {
 			scale /= 10;
 			value += (**at - '0') * scale;
@@ -95,15 +91,15 @@ static int64_t read_fraction(const char **at)
 static bool read_amount(const char **at, int64_t *ret_amount)
 {
 	int64_t value = 0;
-	if (!is_digit(**at) || (**at == '0' && is_digit((*at)[1])))
+	if (!text_is_digit(**at) || (**at == '0' && text_is_digit((*at)[1])))
 		return false;
-	for (; is_digit(**at); (*at)++)
+	for (; text_is_digit(**at); (*at)++)
 		if (!add_digit(&value, **at))
 			return false;
 	value *= RESOURCE_UNIT;
 	if (**at == '.') {
 		(*at)++;
-		if (!is_digit(**at))
+		if (!text_is_digit(**at))
 			return false;
 		value += read_fraction(at);
 	}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 
 #define CHIPS_MAX 1000000
 
@@ -25,7 +26,7 @@ bool tpu_chips(const char *topology, int64_t *ret_chips)
 		int64_t side = 0;
 		if (*at < '0' || *at > '9')
 			return false;
-		for (; *at >= '0' && *at <= '9'; at++) {
+		for (; text_is_digit(*at); at++) {
 			side = side * 10 + (*at - '0');
 			if (side > CHIPS_MAX)
 				return false;

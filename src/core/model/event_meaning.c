@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "feature_model.h"
 
 /* Karpenter runs under other names as well (EKS Auto Mode), its words are the same. */
@@ -9,27 +10,14 @@
 /* KubeRay 1.7, raycluster_controller.go: of a restartPolicy that it does not refuse. */
 #define KUBERAY_WARNS "RayCluster spec warning"
 
-static bool is_one_of(const char *text, const char *const *words)
-{
-	for (; *words; words++)
-		if (!strcmp(text, *words))
-			return true;
-	return false;
-}
-
 static enum event_meaning meaning_on_pod(const struct event *event)
 {
-	static const char *const promises[] = { "TriggeredScaleUp", "Nominated", NULL };
-	static const char *const refusals[] = { "NotTriggerScaleUp", "NoCompatibleInstanceTypes",
-						NULL };
+	static const char promises[] = "TriggeredScaleUp|Nominated";
+	static const char refusals[] = "NotTriggerScaleUp|NoCompatibleInstanceTypes";
 	/* pkg/kubelet/events and the volume controllers of Kubernetes: the Pod's status says ContainerCreating. */
-	static const char *const failures[] = { "FailedMount",
-						"FailedMapVolume",
-						"FailedAttachVolume",
-						"FailedCreatePodSandBox",
-						"FailedPrepareDynamicResources",
-						"NetworkNotReady",
-						NULL };
+	static const char failures[] =
+		"FailedMount|FailedMapVolume|FailedAttachVolume|FailedCreatePodSandBox|"
+		"FailedPrepareDynamicResources|NetworkNotReady";
 	static const char *const quotas[] = {
 #define X(owner, reason) reason,
 		FEATURE_POD_REFUSALS(X)
@@ -37,13 +25,13 @@ static enum event_meaning meaning_on_pod(const struct event *event)
 			NULL
 	};
 
-	if (is_one_of(event->reason, quotas))
+	if (text_is_among(event->reason, quotas, sizeof(quotas) / sizeof(quotas[0]) - 1))
 		return EVENT_OVER_QUOTA;
-	if (is_one_of(event->reason, promises))
+	if (text_is_word(event->reason, promises))
 		return EVENT_NODE_COMES;
-	if (is_one_of(event->reason, failures))
+	if (text_is_word(event->reason, failures))
 		return EVENT_NOT_STARTED;
-	if (is_one_of(event->reason, refusals))
+	if (text_is_word(event->reason, refusals))
 		return EVENT_NO_NODE;
 	if (!strcmp(event->reason, "FailedScheduling") &&
 	    (!strcmp(event->source, "karpenter") ||
@@ -54,14 +42,13 @@ static enum event_meaning meaning_on_pod(const struct event *event)
 
 static enum event_meaning meaning_on_cluster(const struct event *event)
 {
-	static const char *const failures[] = { "FailedToCreateWorkerPod", "FailedCreate", NULL };
-	static const char *const refusals[] = { "InvalidRayClusterSpec",
-						"InvalidRayClusterMetadata",
-						"InvalidRayClusterStatus", NULL };
+	static const char failures[] = "FailedToCreateWorkerPod|FailedCreate";
+	static const char refusals[] = "InvalidRayClusterSpec|InvalidRayClusterMetadata|"
+				       "InvalidRayClusterStatus";
 
-	if (is_one_of(event->reason, failures))
+	if (text_is_word(event->reason, failures))
 		return EVENT_POD_NOT_CREATED;
-	if (is_one_of(event->reason, refusals) &&
+	if (text_is_word(event->reason, refusals) &&
 	    strncmp(event->message, KUBERAY_WARNS, strlen(KUBERAY_WARNS)) != 0)
 		return EVENT_REFUSED;
 	return EVENT_MEANS_NOTHING;

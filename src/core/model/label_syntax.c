@@ -3,12 +3,14 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define NAME_MAX_BYTES 63
 #define PREFIX_MAX_BYTES 253
 
 static bool is_alphanumeric(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || text_is_digit(c);
 }
 
 static bool is_name(const char *text, size_t size)

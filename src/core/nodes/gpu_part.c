@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 #define FRACTION "gpu-fraction"
 #define MEMORY "gpu-memory"
 #define WHOLE "nvidia.com/gpu"
@@ -21,7 +23,7 @@ static int64_t memory_of(const struct node *node)
 	const char *text = labels_value(&node->labels, "nvidia.com/gpu.memory");
 	int64_t value = 0;
 
-	for (; text && *text >= '0' && *text <= '9' && value <= MEMORY_MOST; text++)
+	for (; text && text_is_digit(*text) && value <= MEMORY_MOST; text++)
 		value = 10 * value + (*text - '0');
 	return text && *text == '\0' && value <= MEMORY_MOST ? value : 0;
 }

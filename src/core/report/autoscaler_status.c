@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "core/model/reason.h"
 
 #define TEXT_SHOWN_MAX 515 /* bytes */
@@ -44,11 +45,6 @@ static void *shown(const struct maker *maker, const void *list, size_t *count, s
 
 /* --- messages that are kept --- */
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* "61 s" of "idle for 61 s": a duration that changes with the clock. */
 static bool is_duration_end(const char *text)
 {
@@ -61,9 +57,9 @@ static bool same_message(const char *a, const char *b)
 	while (*a && *b) {
 		size_t digits_a = 0, digits_b = 0;
 
-		while (is_digit(a[digits_a]))
+		while (text_is_digit(a[digits_a]))
 			digits_a++;
-		while (is_digit(b[digits_b]))
+		while (text_is_digit(b[digits_b]))
 			digits_b++;
 		if (digits_a > 0 && digits_b > 0 && is_duration_end(a + digits_a) &&
 		    is_duration_end(b + digits_b)) {

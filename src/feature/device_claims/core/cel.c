@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 #define NANO INT64_C(1000000000)
 #define NANO_MAX ((__int128)INT64_MAX * NANO)
 #define PATTERN_SIZE 256
@@ -131,11 +133,6 @@ static struct value of_text(enum kind kind, const char *text)
 	return (struct value){ .kind = kind, .text = text };
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -143,7 +140,7 @@ static bool is_letter(char c)
 
 static bool is_name(char c)
 {
-	return is_letter(c) || is_digit(c) || c == '_';
+	return is_letter(c) || text_is_digit(c) || c == '_';
 }
 
 /* ---- quantities and versions ---- */
@@ -155,7 +152,7 @@ static const char *read_digits(const char *text, __int128 *ret_number, int *ret_
 	const char *start = text, *point = NULL;
 
 	*ret_number = 0;
-	for (; is_digit(*text) || (*text == '.' && !point); text++) {
+	for (; text_is_digit(*text) || (*text == '.' && !point); text++) {
 		if (*text == '.')
 			point = text;
 		else
@@ -202,7 +199,7 @@ static bool read_version(const char *text, struct version *ret_version)
 		const char *start = text;
 
 		ret_version->parts[i] = 0;
-		for (; is_digit(*text) && text - start < 18; text++)
+		for (; text_is_digit(*text) && text - start < 18; text++)
 			ret_version->parts[i] = ret_version->parts[i] * 10 + (*text - '0');
 		if (text == start || (*start == '0' && text - start > 1) ||
 		    (i < 2 && *text++ != '.'))
@@ -318,7 +315,7 @@ static const char *read_name(struct parser *parser)
 
 	skip(parser);
 	start = parser->at;
-	if (is_digit(*start))
+	if (text_is_digit(*start))
 		return "";
 	while (is_name(*parser->at))
 		parser->at++;
@@ -366,7 +363,7 @@ static struct syntax_node *read_number(struct parser *parser, bool negative)
 
 	/* A name is part of it: 0x1F, 1u and 1e3 are not judged. */
 	while (is_name(*parser->at) ||
-	       (*parser->at == '.' && (is_digit(parser->at[1]) || parser->at == start)))
+	       (*parser->at == '.' && (text_is_digit(parser->at[1]) || parser->at == start)))
 		parser->at++;
 	end = read_digits(start, &number, &exponent);
 	if (end != parser->at || number > INT64_MAX || exponent < -9)
@@ -535,7 +532,7 @@ static struct syntax_node *read_primary(struct parser *parser)
 	skip(parser);
 	if (*parser->at == '\'' || *parser->at == '"')
 		return read_string(parser, false);
-	if (is_digit(*parser->at) || (*parser->at == '.' && is_digit(parser->at[1])))
+	if (text_is_digit(*parser->at) || (*parser->at == '.' && text_is_digit(parser->at[1])))
 		return read_number(parser, false);
 	return read_named(parser);
 }
@@ -594,7 +591,7 @@ static struct syntax_node *read_unary(struct parser *parser)
 		odd = !odd;
 	}
 	skip(parser);
-	if (negative && odd && is_digit(*parser->at))
+	if (negative && odd && text_is_digit(*parser->at))
 		return read_number(parser, true);
 	node = read_member(parser);
 	if (negative)

@@ -41,7 +41,7 @@ static const char *end_of(const struct container *options)
 		for (size_t i = 0; i < lists[l]->count; i++) {
 			const char *word = lists[l]->at[i], *slash = strrchr(word, '/');
 
-			if (waits && *word >= '0' && *word <= '9')
+			if (waits && text_is_digit(*word))
 				return word;
 			word = slash ? slash + 1 : word;
 			waits = strcmp(word, "sleep") == 0 || strcmp(word, "timeout") == 0;

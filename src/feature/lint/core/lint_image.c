@@ -2,6 +2,7 @@
  * of the head and ends when they differ (ray/_private/node.py, check_version_info, Ray 2.60). */
 #include <string.h>
 
+#include "base/text.h"
 #include "feature/lint/core/lint_subject.h"
 
 #define VERSION_BYTES_MAX 31
@@ -131,7 +132,7 @@ static int64_t next_number(const char **at)
 {
 	int64_t number = 0;
 
-	for (; **at >= '0' && **at <= '9' && number < NUMBER_MOST; (*at)++)
+	for (; text_is_digit(**at) && number < NUMBER_MOST; (*at)++)
 		number = number * 10 + (**at - '0');
 	*at += **at == '.';
 	return number;

@@ -110,16 +110,6 @@ static const struct {
 		    { "ondemand", "on-demand" }, { "on-demand", "ON_DEMAND" },
 		    { "ON_DEMAND", "on-demand" } };
 
-static bool is_among(const char *word, const char *words)
-{
-	size_t size = strlen(word);
-
-	for (; *words != '\0'; words += strcspn(words, "|"), words += *words == '|')
-		if (strcspn(words, "|") == size && strncmp(words, word, size) == 0)
-			return true;
-	return false;
-}
-
 /* The value that was meant; "": unknown. */
 static const char *meant(const char *given, const char *values, struct arena *arena)
 {
@@ -127,7 +117,7 @@ static const char *meant(const char *given, const char *values, struct arena *ar
 
 	for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++)
 		if (strcmp(other_names[i].given, given) == 0 &&
-		    is_among(other_names[i].value, values))
+		    text_is_word(other_names[i].value, values))
 			return other_names[i].value;
 	for (const char *word = values; *word != '\0';
 	     word += strcspn(word, "|"), word += *word == '|')
@@ -160,7 +150,7 @@ static void look_for_value(struct lint_subject *subject, const struct label *giv
 				    subject->title);
 		return;
 	}
-	if (is_among(given->value, label_values[i].values))
+	if (text_is_word(given->value, label_values[i].values))
 		return;
 	value = meant(given->value, label_values[i].values, subject->arena);
 	lint_report_finding(

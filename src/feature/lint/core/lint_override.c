@@ -2,6 +2,7 @@
  * feature/lint/objects/lint_void.c. */
 #include <string.h>
 
+#include "base/text.h"
 #include "core/capacity/resize_limits.h"
 #include "feature/lint/core/lint_subject.h"
 
@@ -59,29 +60,22 @@ static const struct {
 	  "mode: token" },
 };
 
-static bool is_one_of(const char *text, const char *const *words)
-{
-	while (*words && strcmp(*words, text) != 0)
-		words++;
-	return *words;
-}
-
 static unsigned facts_of_options(const struct ray_cluster *cluster)
 {
-	static const char *const sleeps[] = { "timeout", "sleep", "/bin/sleep", NULL };
-	static const char *const own[] = { "rayscaler", "/usr/local/bin/rayscaler", NULL };
+	static const char sleeps[] = "timeout|sleep|/bin/sleep";
+	static const char own[] = "rayscaler|/usr/local/bin/rayscaler";
 	const struct container *options = &cluster->autoscaler_options;
 	const char *command = options->command.count > 0 ? options->command.at[0] : "";
 	unsigned facts = cluster->has_autoscaler_options ? OPTIONS : 0;
 
-	facts |= is_one_of(command, sleeps) ? PARKED : 0;
-	facts |= is_one_of(command, own) ? SIDECAR_RUNS : 0;
+	facts |= text_is_word(command, sleeps) ? PARKED : 0;
+	facts |= text_is_word(command, own) ? SIDECAR_RUNS : 0;
 	return facts | (options->env_count > 0 ? OPTIONS_ENV : 0);
 }
 
 static unsigned facts_of(const struct ray_cluster *cluster)
 {
-	static const char *const yes[] = { "true", "True", "TRUE", NULL };
+	static const char yes[] = "true|True|TRUE";
 	const struct labels *annotations = &cluster->annotations;
 	const char *managed = labels_value(annotations, ANNOTATION_MANAGED);
 	const char *tolerant = labels_value(annotations, "ray.io/ft-enabled");
@@ -92,7 +86,7 @@ static unsigned facts_of(const struct ray_cluster *cluster)
 	facts |= cluster->enable_in_tree_autoscaling ? AUTOSCALED : 0;
 	facts |= labels_value(annotations, ANNOTATION_REQUEST_RESOURCES) ? REQUEST : 0;
 	facts |= managed && strcmp(managed, "false") == 0 ? UNMANAGED : 0;
-	facts |= cluster->gcs_fault_tolerance || (tolerant && is_one_of(tolerant, yes)) ? FT : 0;
+	facts |= cluster->gcs_fault_tolerance || (tolerant && text_is_word(tolerant, yes)) ? FT : 0;
 	facts |= namespace_ && *namespace_ != '\0' ? FT_NAMESPACE : 0;
 	facts |= timeout && *timeout != '\0' ? FT_TIMEOUT : 0;
 	facts |= strcmp(cluster->auth_mode, "token") == 0 ? TOKEN : 0;
@@ -115,14 +109,15 @@ static const char *const autoscaler_variables[] = {
 	"AUTOSCALER_CONSERVE_GPU_NODES",          "AUTOSCALER_NODE_START_WAIT_S",
 	"AUTOSCALER_NODE_TERMINATE_WAIT_S",       "AUTOSCALER_HEARTBEAT_TIMEOUT_S",
 	"AUTOSCALER_UTILIZATION_SCORER",          "AUTOSCALER_NODE_AVAILABILITY_MAX_STALENESS_S",
-	"AUTOSCALER_UPSCALING_INITIAL_NUM_NODES", NULL,
+	"AUTOSCALER_UPSCALING_INITIAL_NUM_NODES",
 };
 
 static void check_variables(struct lint_subject *subject, const struct container *container,
 			    const char *path, const char *why)
 {
 	for (size_t i = 0; i < container->env_count; i++)
-		if (is_one_of(container->env[i].name, autoscaler_variables))
+		if (text_is_among(container->env[i].name, autoscaler_variables,
+				  sizeof(autoscaler_variables) / sizeof(autoscaler_variables[0])))
 			report(subject, arena_printf(subject->arena, "%s.env[%zu]", path, i),
 			       arena_printf(subject->arena, "%s %s", container->env[i].name, why));
 }
@@ -148,11 +143,11 @@ static void check_all_variables(struct lint_subject *subject, unsigned facts)
 /* KubeRay writes them. */
 static void check_written(struct lint_subject *subject, const char *option, const char *why)
 {
-	static const char *const same[] = { "true", "True", "", NULL };
+	static const char same[] = "true|True|";
 	const char *value = labels_value(subject->start_params, option);
 	const char *path = lint_path_member(subject->arena, subject->path, "rayStartParams");
 
-	if (value && !is_one_of(value, same))
+	if (value && !text_is_word(value, same))
 		report(subject, lint_path_member(subject->arena, path, option),
 		       arena_printf(subject->arena, "%s has no effect: %s; remove it", option,
 				    why));

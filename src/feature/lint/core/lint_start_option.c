@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/text.h"
 
 void lint_start_option_report(struct lint_subject *subject, const char *path, const char *param,
 			      const char *why)
@@ -46,7 +47,7 @@ static bool read_port(const char *text, long long least, bool or_zero, long long
 {
 	long long port = 0;
 
-	for (const char *at = text; *at >= '0' && *at <= '9' && port <= PORT_MOST; at++)
+	for (const char *at = text; text_is_digit(*at) && port <= PORT_MOST; at++)
 		port = port * 10 + (*at - '0');
 	*ret_port = port;
 	return *text != '\0' && text[strspn(text, "0123456789")] == '\0' && port <= PORT_MOST &&

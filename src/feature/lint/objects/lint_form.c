@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/text.h"
 #include "codec/text/json.h"
 #include "codec/text/quantity.h"
 #include "core/model/label_syntax.h"
@@ -278,16 +279,6 @@ struct check {
 	size_t before; /* findings of others */
 };
 
-static bool is_among(const char *name, const char *words)
-{
-	size_t size = strlen(name);
-
-	for (const char *at = words; *at != '\0'; at += strcspn(at, "|"), at += *at == '|')
-		if (strcspn(at, "|") == size && memcmp(at, name, size) == 0)
-			return true;
-	return false;
-}
-
 /* "A, B, C" of "A|B|C". */
 static const char *list_of(const char *words, struct arena *arena)
 {
@@ -447,7 +438,7 @@ static bool is_entry(const char *text)
 static bool is_finalizer(const char *text)
 {
 	return (strchr(text, '/') && is_key(text)) ||
-	       is_among(text, "kubernetes|orphan|foregroundDeletion");
+	       text_is_word(text, "kubernetes|orphan|foregroundDeletion");
 }
 
 static bool is_whole(const char *text)
@@ -567,7 +558,7 @@ static void check_word(const struct check *check, const struct json_at *at, cons
 	struct nearest nearest = nearest_start(text ? text : "");
 	char hint[NEAREST_HINT_SIZE];
 
-	if (!text || *text == '\0' || is_among(text, words) || is_filled_in(text))
+	if (!text || *text == '\0' || text_is_word(text, words) || is_filled_in(text))
 		return;
 	all = list_of(words, arena);
 	for (const char *word = words; *word != '\0';
@@ -669,7 +660,7 @@ static void check_choice(const struct check *check, const struct json_at *at, co
 			     (cJSON_IsString(one) && one->valuestring[0] == '\0');
 
 		if (empty || (*words == '\0' ? strcmp(one->string, "name") == 0 :
-					       !is_among(one->string, words)))
+					       !text_is_word(one->string, words)))
 			continue;
 		given = arena_printf(at->reader->arena, "%s%s%.63s", given,
 				     count > 0 ? " and " : "", one->string);
@@ -736,7 +727,7 @@ static void check_needed(const struct check *check, const struct json_at *at, co
 	bool is_empty = json_is_given(&member) && json_type(&member) == JSON_ARRAY &&
 			!member.json->child;
 
-	if (*value == '\0' || !is_among(value, words + strlen(name) + strlen(other) + 2) ||
+	if (*value == '\0' || !text_is_word(value, words + strlen(name) + strlen(other) + 2) ||
 	    (json_is_given(&member) && !is_empty))
 		return;
 	report(check, at, "", arena_printf(arena, "%s %s needs %s: add it", other, value, name));
@@ -765,7 +756,7 @@ static void check_amounts(const struct check *check, const struct json_at *at, c
 		if (!json_is_given(&list) || json_type(&list) != JSON_OBJECT)
 			continue;
 		for (struct json_at e = json_first(&list); e.json; json_next(&e))
-			if (!is_among(e.name, words) &&
+			if (!text_is_word(e.name, words) &&
 			    !cJSON_HasObjectItem(list.json, "storage") &&
 			    strncmp(e.name, "hugepages-", 10) != 0)
 				report(check, &e, "",
@@ -879,7 +870,7 @@ static void check_members(const struct check *check, const struct json_at *at, c
 			  const char *words)
 {
 	for (struct json_at e = json_first(at); e.json; json_next(&e))
-		if (!is_among(e.name, words))
+		if (!text_is_word(e.name, words))
 			report_unknown(check, &e, name, words);
 }
 
@@ -973,8 +964,8 @@ static void check_one(const struct check *check, const struct json_at *at, const
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		const struct form *form = &forms[i];
 
-		if (!is_among(name, form->name) ||
-		    (*form->under != '\0' && !is_among(under, form->under)))
+		if (!text_is_word(name, form->name) ||
+		    (*form->under != '\0' && !text_is_word(under, form->under)))
 			continue;
 		if (form->test == IS_QUANTITY)
 			check_quantity(check, at, name);

@@ -74,22 +74,6 @@ struct check {
 	unsigned facts;
 };
 
-/* One of the words, which are separated by "|"; "" is the empty text. */
-static bool is_word(const char *text, const char *words)
-{
-	size_t size = strlen(text);
-
-	for (;;) {
-		size_t word = strcspn(words, "|");
-
-		if (word == size && memcmp(words, text, size) == 0)
-			return true;
-		if (words[word] == '\0')
-			return false;
-		words += word + 1;
-	}
-}
-
 /* The variable of a list like env; *path becomes its path. */
 static bool sets(const struct check *check, struct lint_found *list, const char *variable)
 {
@@ -104,8 +88,8 @@ static bool sets(const struct check *check, struct lint_found *list, const char 
 		if (cJSON_IsString(name) && strlen(name->valuestring) == size &&
 		    memcmp(name->valuestring, variable, size) == 0 &&
 		    (variable[size] == '\0' ||
-		     is_word(lint_found_text((struct lint_found){ value, "" }, check->arena),
-			     variable + size + 1))) {
+		     text_is_word(lint_found_text((struct lint_found){ value, "" }, check->arena),
+				  variable + size + 1))) {
 			list->path = arena_printf(check->arena, "%s[%zu]", list->path, index);
 			return true;
 		}
@@ -186,9 +170,9 @@ static bool holds(const struct check *check, const struct lint_row *row, struct 
 	case IS_MISSING:
 		return !lint_found_is_given(*at) || (cJSON_IsString(at->json) && *text == '\0');
 	case IS:
-		return lint_found_is_given(*at) && is_word(text, row->value);
+		return lint_found_is_given(*at) && text_is_word(text, row->value);
 	case IS_NOT:
-		return lint_found_is_given(*at) && !is_word(text, row->value);
+		return lint_found_is_given(*at) && !text_is_word(text, row->value);
 	case IS_NEGATIVE:
 		return number < 0;
 	case IS_POSITIVE:

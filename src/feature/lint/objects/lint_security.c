@@ -44,17 +44,6 @@ static void forbid(const struct check *check, bool restricted, const char *path,
 
 /* ---- values that a standard forbids ---- */
 
-/* One of the words, which are separated by "|". */
-static bool is_word(const char *text, const char *words)
-{
-	size_t size = strlen(text);
-
-	for (; *words != '\0'; words += strcspn(words, "|"), words += *words == '|')
-		if (strcspn(words, "|") == size && strncmp(words, text, size) == 0)
-			return true;
-	return false;
-}
-
 /* Of the Pod, or of each of its containers. A given value is forbidden unless it is one of `words`. */
 struct value {
 	bool restricted;
@@ -104,7 +93,7 @@ static void check_values(const struct check *check, struct lint_found from,
 		const char *text = lint_found_text(at, check->arena);
 		char *name = arena_strdup(check->arena, values[i].path);
 
-		if (*text == '\0' || is_word(text, values[i].words))
+		if (*text == '\0' || text_is_word(text, values[i].words))
 			continue;
 		for (char *blank = name; *blank != '\0'; blank++)
 			*blank = *blank == ' ' ? '.' : *blank;

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/nearest.h"
+#include "base/text.h"
 #include "codec/text/yaml.h"
 #include "feature/lint/core/lint.h"
 #include "feature/lint/core/lint_rule.h"
@@ -91,16 +92,6 @@ static void refuse(const struct check *check, const char *where, const char *why
 	    arena_printf(check->arena, "%.120s: %s; %s", where, why, check->refused));
 }
 
-static bool is_among(const char *name, const char *words)
-{
-	size_t size = strlen(name);
-
-	for (; *words != '\0'; words += strcspn(words, "|"), words += *words == '|')
-		if (strcspn(words, "|") == size && strncmp(words, name, size) == 0)
-			return true;
-	return false;
-}
-
 /* "import_path" of "importPath". */
 static const char *snake_case(const char *name, struct arena *arena)
 {
@@ -119,7 +110,7 @@ static const char *snake_case(const char *name, struct arena *arena)
 static const struct part *place_of(const char *name)
 {
 	for (size_t i = 1; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (is_among(name, parts[i].members))
+		if (text_is_word(name, parts[i].members))
 			return &parts[i];
 	return NULL;
 }
@@ -198,7 +189,8 @@ static const char *problem_of(const struct value *value, const char *name, const
 	const char *text = cJSON_GetStringValue(json);
 	double number;
 
-	if (cJSON_IsNull(json) || (text && (strpbrk(text, "${") || is_among(text, value->words))))
+	if (cJSON_IsNull(json) ||
+	    (text && (strpbrk(text, "${") || (*text != '\0' && text_is_word(text, value->words)))))
 		return NULL;
 	if (value->test == ONE_OF)
 		return arena_printf(arena, "must be one of %s", choice_of(value->words, arena));
@@ -223,7 +215,7 @@ static void check_values(const struct check *check, const char *where, const str
 		for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 			const char *problem =
 				strcmp(values[i].part, part->name) == 0 &&
-						is_among(name, values[i].names) ?
+						text_is_word(name, values[i].names) ?
 					problem_of(&values[i], name, one, check->arena) :
 					NULL;
 
@@ -448,7 +440,7 @@ static void check_object(const struct check *check, const char *where, const str
 		const char *name = member->string ? member->string : "";
 		const struct part *own = part_of(name);
 
-		if (!is_among(name, part->members))
+		if (!text_is_word(name, part->members))
 			report_unknown(check, where, name, part);
 		else if (own)
 			check_member(check, lint_path_member(check->arena, where, name), member,
@@ -495,7 +487,7 @@ static void check_job(struct check *check, struct lint_found at)
 	check->refused = "Ray refuses the runtime environment";
 	check_environment(check, "", tree, false);
 	cJSON_ArrayForEach(member,
-			   tree) if (member->string && !is_among(member->string, part->members))
+			   tree) if (member->string && !text_is_word(member->string, part->members))
 		report_unknown(check, "", member->string, part);
 }
 
