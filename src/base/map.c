@@ -8,7 +8,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-#define FIRST_SLOT_COUNT ((size_t)16)
+#define FIRST_CAPACITY ((size_t)8)
+#define GROWTH 2
 
 static void *new_array(const struct map *map, size_t count, size_t size)
 {
@@ -22,38 +23,34 @@ static void drop_memory(const struct map *map, void *memory)
 }
 
 /* Folded so that the low bits depend on all. */
-static size_t hash(const char *key)
+static uint32_t hash_of(const char *key)
 {
 	uint64_t value = hash_text(key);
 
-	return (size_t)(value ^ (value >> 32));
+	return (uint32_t)(value ^ (value >> 32));
+}
+
+static bool is_key(const void *list, size_t place, const void *key)
+{
+	const struct map_entry *entries = list;
+
+	return strcmp(entries[place].key, key) == 0;
 }
 
 /* The slot of the key, or the free slot for it. The table is never full. */
-static size_t slot_of(const struct map *map, const char *key)
+static struct slot *slot_of(const struct map *map, const char *key, uint32_t hash)
 {
-	size_t mask = map->slot_count - 1;
-	size_t slot = hash(key) & mask;
+	struct slot *slot = slots_find(&map->slots, hash, SIZE_MAX, is_key, map->entries, key);
 
-	while (map->slots[slot] != 0 && strcmp(map->entries[map->slots[slot] - 1].key, key) != 0)
-		slot = (slot + 1) & mask;
+	CHECK(slot);
 	return slot;
-}
-
-static void grow_slots(struct map *map)
-{
-	map->slot_count = map->slot_count > 0 ? map->slot_count * 2 : FIRST_SLOT_COUNT;
-	drop_memory(map, map->slots);
-	map->slots = new_array(map, map->slot_count, sizeof(*map->slots));
-	for (size_t i = 0; i < map->count; i++)
-		map->slots[slot_of(map, map->entries[i].key)] = i + 1;
 }
 
 static void grow_entries(struct map *map)
 {
 	struct map_entry *entries;
 
-	map->capacity = map->capacity > 0 ? map->capacity * 2 : FIRST_SLOT_COUNT / 2;
+	map->capacity = map->capacity > 0 ? map->capacity * 2 : FIRST_CAPACITY;
 	entries = new_array(map, map->capacity, sizeof(*entries));
 	if (map->count > 0)
 		memcpy(entries, map->entries, map->count * sizeof(*entries));
@@ -66,7 +63,7 @@ void map_done(struct map *map)
 	for (size_t i = 0; i < map->count; i++)
 		drop_memory(map, map->entries[i].key);
 	drop_memory(map, map->entries);
-	drop_memory(map, map->slots);
+	drop_memory(map, map->slots.at);
 	*map = MAP_IN(map->arena);
 }
 
@@ -74,29 +71,32 @@ void *map_get(const struct map *map, const char *key)
 {
 	if (map->count == 0)
 		return NULL;
-	size_t index = map->slots[slot_of(map, key)];
-	return index != 0 ? map->entries[index - 1].value : NULL;
+	const struct slot *slot = slot_of(map, key, hash_of(key));
+	return slot->entry ? map->entries[slot->entry - 1].value : NULL;
 }
 
 void map_set(struct map *map, const char *key, const void *value)
 {
+	size_t wanted = slots_wanted(&map->slots, GROWTH);
+	uint32_t hash = hash_of(key);
 	void *kept = memory_without_const(value);
 
 	CHECK(value);
-	if (map->count * 2 >= map->slot_count)
-		grow_slots(map);
-	size_t slot = slot_of(map, key);
-	if (map->slots[slot] != 0) {
-		map->entries[map->slots[slot] - 1].value = kept;
+	if (wanted > 0)
+		drop_memory(map, slots_move(&map->slots,
+					    new_array(map, wanted, sizeof(struct slot)), wanted));
+	struct slot *slot = slot_of(map, key, hash);
+	if (slot->entry) {
+		map->entries[slot->entry - 1].value = kept;
 		return;
 	}
 	if (map->count == map->capacity)
 		grow_entries(map);
-	map->entries[map->count] = (struct map_entry){
+	slots_take(&map->slots, slot, map->count, hash);
+	map->entries[map->count++] = (struct map_entry){
 		.key = map->arena ? arena_strdup(map->arena, key) : memory_strdup(key),
 		.value = kept,
 	};
-	map->slots[slot] = ++map->count;
 }
 
 void *map_make(struct map *map, const char *key, size_t size)
@@ -111,38 +111,20 @@ void *map_make(struct map *map, const char *key, size_t size)
 	return value;
 }
 
-/* Frees a slot. Later slots of the same run move up; otherwise a look-up would stop at the gap. */
-static void free_slot(struct map *map, size_t gap)
-{
-	size_t mask = map->slot_count - 1;
-
-	for (size_t slot = (gap + 1) & mask; map->slots[slot] != 0; slot = (slot + 1) & mask) {
-		size_t home = hash(map->entries[map->slots[slot] - 1].key) & mask;
-
-		if (((slot - home) & mask) >= ((slot - gap) & mask)) {
-			map->slots[gap] = map->slots[slot];
-			gap = slot;
-		}
-	}
-	map->slots[gap] = 0;
-}
-
 void *map_remove(struct map *map, const char *key)
 {
 	if (map->count == 0)
 		return NULL;
-	size_t slot = slot_of(map, key);
-	if (map->slots[slot] == 0)
+	struct slot *slot = slot_of(map, key, hash_of(key));
+	if (!slot->entry)
 		return NULL;
-	size_t index = map->slots[slot] - 1;
-	size_t last = map->count - 1;
-	struct map_entry removed = map->entries[index];
-	free_slot(map, slot);
-	if (index != last) {
-		map->slots[slot_of(map, map->entries[last].key)] = index + 1;
-		map->entries[index] = map->entries[last];
+	size_t index = slot->entry - 1;
+	struct map_entry removed = map->entries[index], last = map->entries[map->count - 1];
+	slots_free(&map->slots, slot);
+	if (index != --map->count) {
+		slot_of(map, last.key, hash_of(last.key))->entry = (uint32_t)index + 1;
+		map->entries[index] = last;
 	}
-	map->count--;
 	drop_memory(map, removed.key); /* last: `key` may be this very string */
 	return removed.value;
 }

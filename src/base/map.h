@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include "base/slots.h"
+
 struct arena;
 
 struct map_entry {
@@ -17,8 +19,7 @@ struct map {
 	struct map_entry *entries; /* count of them, in insertion order */
 	size_t count;
 	size_t capacity;
-	size_t *slots; /* open addressing: index + 1 into entries, 0 free */
-	size_t slot_count;
+	struct slots slots;  /* of entries */
 	struct arena *arena; /* NULL: the heap */
 };
 

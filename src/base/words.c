@@ -5,14 +5,16 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/slots.h"
 
-#define SLOTS_FIRST ((size_t)256)
+#define GROWTH 2
 #define PROBES_MAX ((size_t)16) /* limits the comparisons under forged collisions */
 #define SEEN_SLOTS ((size_t)4096)
 
 struct words {
-	char **slots; /* a power of two of them, at most half of them used */
-	size_t slot_count, count, bytes;
+	struct slots slots;
+	char **list; /* slots.used of them */
+	size_t capacity, bytes;
 	uint32_t seen[SEEN_SLOTS]; /* hashes of recently seen strings */
 };
 
@@ -23,12 +25,20 @@ static uint64_t hash_of(const char *text, size_t size)
 	return hash ^ hash >> 29;
 }
 
+static void reserve(struct words *words)
+{
+	size_t wanted = slots_wanted(&words->slots, GROWTH);
+
+	if (wanted > 0)
+		memory_free(slots_move(&words->slots, memory_array(wanted, sizeof(struct slot)),
+				       wanted));
+}
+
 struct words *words_new(void)
 {
 	struct words *words = memory_alloc(sizeof(*words));
 
-	words->slot_count = SLOTS_FIRST;
-	words->slots = memory_array(words->slot_count, sizeof(*words->slots));
+	reserve(words);
 	return words;
 }
 
@@ -36,42 +46,22 @@ void words_free(struct words *words)
 {
 	if (!words)
 		return;
-	for (size_t i = 0; i < words->slot_count; i++)
-		memory_free(words->slots[i]);
-	memory_free(words->slots);
+	for (size_t i = 0; i < words->slots.used; i++)
+		memory_free(words->list[i]);
+	memory_free(words->list);
+	memory_free(words->slots.at);
 	memory_free(words);
 }
 
-/* The slot that holds the text or is free for it; NULL: none near its hash. */
-static char **slot_of(const struct words *words, const char *text, uint64_t hash)
+static bool is_word(const void *list, size_t place, const void *text)
 {
-	for (size_t i = 0; i < PROBES_MAX; i++) {
-		char **slot = &words->slots[(hash + i) & (words->slot_count - 1)];
-
-		if (!*slot || strcmp(*slot, text) == 0)
-			return slot;
-	}
-	return NULL;
+	return strcmp(((char *const *)list)[place], text) == 0;
 }
 
-static void grow(struct words *words)
+/* The slot that holds the text or is free for it; NULL: none near its hash. */
+static struct slot *slot_of(const struct words *words, const char *text, uint64_t hash)
 {
-	struct words old = { .slots = words->slots, .slot_count = words->slot_count };
-
-	words->slot_count *= 2;
-	words->slots = memory_array(words->slot_count, sizeof(*words->slots));
-	for (size_t i = 0; i < old.slot_count; i++) {
-		char *word = old.slots[i];
-		size_t at = word ? hash_of(word, strlen(word)) : 0;
-
-		if (!word)
-			continue;
-		/* Objects point to it: it must have a place, however far off. */
-		while (words->slots[at & (words->slot_count - 1)])
-			at++;
-		words->slots[at & (words->slot_count - 1)] = word;
-	}
-	memory_free(old.slots);
+	return slots_find(&words->slots, (uint32_t)hash, PROBES_MAX, is_word, words->list, text);
 }
 
 static bool seen_before(struct words *words, uint64_t hash)
@@ -86,28 +76,30 @@ static bool seen_before(struct words *words, uint64_t hash)
 
 const char *words_find(struct words *words, const char *text, bool learn)
 {
-	size_t size = strnlen(text, WORDS_LENGTH_MAX + 1);
+	size_t size = strnlen(text, WORDS_LENGTH_MAX + 1), count = words->slots.used;
 	uint64_t hash = hash_of(text, size);
-	char **slot = size > WORDS_LENGTH_MAX ? NULL : slot_of(words, text, hash);
+	struct slot *slot = size > WORDS_LENGTH_MAX ? NULL : slot_of(words, text, hash);
 
-	if (!slot || *slot)
-		return slot ? *slot : NULL;
-	if (!learn || words->count == WORDS_MAX || words->bytes + size > WORDS_BYTES_MAX ||
+	if (!slot || slot->entry)
+		return slot ? words->list[slot->entry - 1] : NULL;
+	if (!learn || count == WORDS_MAX || words->bytes + size > WORDS_BYTES_MAX ||
 	    !seen_before(words, hash))
 		return NULL;
-	if (words->count * 2 >= words->slot_count) {
-		grow(words);
-		slot = slot_of(words, text, hash);
-	}
+	reserve(words);
+	slot = slot_of(words, text, hash);
 	if (!slot)
 		return NULL;
-	*slot = memory_strdup(text);
-	words->count++;
+	if (count == words->capacity) {
+		words->capacity = words->slots.count;
+		words->list = memory_resize(words->list, words->capacity, sizeof(*words->list));
+	}
+	words->list[count] = memory_strdup(text);
 	words->bytes += size + 1;
-	return *slot;
+	slots_take(&words->slots, slot, count, (uint32_t)hash);
+	return words->list[count];
 }
 
 size_t words_count(const struct words *words)
 {
-	return words->count;
+	return words->slots.used;
 }

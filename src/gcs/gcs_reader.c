@@ -8,62 +8,39 @@
 
 /* A longer text rarely occurs twice. */
 #define TEXT_SHARED_MAX 64
-#define FIRST_SLOTS ((size_t)64)
 #define GROWTH 4
 
 /* ---- equal bytes ---- */
 
-static struct gcs_intern_entry *free_slot(struct gcs_intern *intern, uint64_t hash)
+static bool is_equal(const void *list, size_t place, const void *key)
 {
-	for (size_t i = 0; i < GCS_INTERN_PROBES; i++) {
-		struct gcs_intern_entry *slot =
-			&intern->slots[(hash + i) & (intern->slot_count - 1)];
+	const struct gcs_intern_entry *entries = list;
+	size_t size = gcs_bytes_size(key);
 
-		if (!slot->bytes)
-			return slot;
-	}
-	return NULL;
-}
-
-/* Entries without a free slot in the new table are dropped. */
-static void grow(struct gcs_intern *intern)
-{
-	const struct gcs_intern_entry *old = intern->slots;
-	size_t old_count = intern->slot_count;
-
-	intern->slot_count = old_count ? old_count * GROWTH : FIRST_SLOTS;
-	intern->slots = arena_array(intern->arena, intern->slot_count, sizeof(*intern->slots));
-	intern->used = 0;
-	for (size_t i = 0; i < old_count; i++) {
-		struct gcs_intern_entry *slot = old[i].value ? free_slot(intern, old[i].hash) :
-							       NULL;
-
-		if (!slot)
-			continue;
-		*slot = old[i];
-		intern->used++;
-	}
+	return gcs_bytes_size(&entries[place].bytes) == size &&
+	       (!size ||
+		!memcmp(entries[place].bytes.at, ((const struct gcs_bytes *)key)->at, size));
 }
 
 struct gcs_intern_entry *gcs_intern_find(struct gcs_intern *intern, const void *bytes, size_t size)
 {
-	uint64_t hash = gcs_wire_hash(gcs_bytes_of(bytes, size));
-	struct gcs_intern_entry *slot;
+	struct gcs_bytes key = gcs_bytes_of(bytes, size);
+	uint32_t hash = (uint32_t)gcs_wire_hash(key);
+	size_t wanted = slots_wanted(&intern->slots, GROWTH);
 
-	if (2 * intern->used >= intern->slot_count)
-		grow(intern);
-	for (size_t i = 0; i < GCS_INTERN_PROBES; i++) {
-		slot = &intern->slots[(hash + i) & (intern->slot_count - 1)];
-		if (!slot->bytes)
-			break;
-		if (slot->hash == hash && slot->size == size && !memcmp(slot->bytes, bytes, size))
-			return slot;
-	}
-	if (slot->bytes)
+	if (wanted > 0)
+		(void)slots_move(&intern->slots,
+				 arena_array(intern->arena, wanted, sizeof(struct slot)), wanted);
+	struct slot *slot = slots_find(&intern->slots, hash, GCS_INTERN_PROBES, is_equal,
+				       intern->entries.at, &key);
+	if (!slot)
 		return NULL;
-	*slot = (struct gcs_intern_entry){ .bytes = bytes, .size = size, .hash = hash };
-	intern->used++;
-	return slot;
+	if (!slot->entry) {
+		slots_take(&intern->slots, slot, intern->entries.count, hash);
+		VEC_PUSH(intern->arena, &intern->entries,
+			 ((struct gcs_intern_entry){ .bytes = key }));
+	}
+	return &intern->entries.at[slot->entry - 1];
 }
 
 /* ---- places and problems ---- */
@@ -158,7 +135,7 @@ const char *gcs_reader_text(struct gcs_reader *reader, const char *text)
 		return known->value;
 	const char *copy = arena_strndup(reader->arena, text, size);
 	if (known)
-		known->bytes = known->value = copy;
+		*known = (struct gcs_intern_entry){ gcs_bytes_of(copy, size), copy };
 	return copy;
 }
 

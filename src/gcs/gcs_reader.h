@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/slots.h"
 #include "core/model/ray_state.h"
 #include "gcs/gcs_wire.h"
 
@@ -24,16 +25,14 @@
 #define GCS_INTERN_PROBES 8
 
 struct gcs_intern_entry {
-	const void *bytes; /* borrowed */
-	size_t size;
-	uint64_t hash;
-	const void *value; /* NULL: unknown so far, or not to be shared */
+	struct gcs_bytes bytes; /* borrowed */
+	const void *value;      /* NULL: unknown so far, or not to be shared */
 };
 
 struct gcs_intern {
 	struct arena *arena;
-	struct gcs_intern_entry *slots; /* open addressing; bytes NULL: free */
-	size_t slot_count, used;
+	VEC(struct gcs_intern_entry) entries;
+	struct slots slots; /* of entries */
 };
 
 /* The entry of these bytes; the caller sets its value and keeps the bytes alive; valid until the

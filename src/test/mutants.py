@@ -170,7 +170,7 @@ MUTANTS = [
     Mutant(SERVE, "if (!budget_charge(budget_of(request), size)) {", "if (false) {", "net_serve_test", ""),
     Mutant(SERVE, "stream->piece.budget = stream->budget;", "", "net_serve_test", ""),
     Mutant("src/gcs/gcs_client.c", "if (!budget_charge(arena->budget, size * TREE_FACTOR))", "if (size == 0)", "gcs_client_test", ""),
-    Mutant("src/base/words.c", "words->count == WORDS_MAX || ", "", "base_words_test", "FAILED"),
+    Mutant("src/base/words.c", "count == WORDS_MAX || ", "", "base_words_test", "FAILED"),
     Mutant("src/codec/objects/ray_cluster_json.c", "if (json_count(member) > GROUPS_MAX)", "if (false)", "codec_ray_cluster_json_test", "FAILED"),
     Mutant(STORE, "(void)budget_take(content->arena.budget, content->beside_bytes);", "", "kube_store_budget_test", ""),
     Mutant(STORE, "refused_bytes > 0 && budget_fits(content->budget, content->refused_bytes);", "refused_bytes > 0;", "kube_store_budget_test", "FAILED"),

@@ -45,7 +45,8 @@ static void test_among(void **state)
 	assert_true(text_is_among("b", list, 2));
 	assert_false(text_is_among("b", list, 1));
 	assert_true(text_is_word("b", "a|b") && text_is_word("a", "a|b"));
-	assert_false(text_is_word("a|b", "a|b") || text_is_word("", "a|b") || text_is_word("a", ""));
+	assert_false(text_is_word("a|b", "a|b") || text_is_word("", "a|b") ||
+		     text_is_word("a", ""));
 	assert_true(text_is_word("", "a|") && text_is_word("", ""));
 	assert_false(text_is_among("b", NULL, 0));
 }
