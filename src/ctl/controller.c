@@ -283,8 +283,7 @@ static void start_informers(struct controller *controller, struct arena *arena)
 	controller->control.ray_clusters = kube_informer_new(controller->control.kube, &clusters);
 	controller->control.pods = kube_informer_new(controller->control.kube, &pods);
 	controller->control.nodes = nodes_new(&controller->control);
-	controller->control.capacity_watch =
-		capacity_watch_new(&controller->control, &(struct capacity_watch_options){ 0 });
+	controller->control.capacity_watch = capacity_watch_new(&controller->control);
 	controller->control.recorder = event_recorder_new(&controller->control);
 	controller->control.events = events_new(&controller->control);
 	features_start(controller->control.features);

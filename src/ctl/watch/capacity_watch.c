@@ -44,7 +44,8 @@ struct old {
 
 struct capacity_watch {
 	const struct control *control;
-	struct capacity_watch_options options;
+	void (*listed)(void *context); /* there is another inventory; NULL: not called */
+	void *listed_context;
 	struct loop_timer *timer;        /* drops the inventory */
 	struct inventory_watch *looking; /* listing in progress */
 	int64_t asked_ms, next_ms;
@@ -154,15 +155,18 @@ static void looked(void *context, const struct err *err)
 	loop_timer_start(capacity_watch->timer, FORGET_MS);
 	if (capacity_watch->outdated)
 		replace_soon(capacity_watch);
-	if (capacity_watch->options.listed)
-		capacity_watch->options.listed(capacity_watch->options.context);
+	if (capacity_watch->listed)
+		capacity_watch->listed(capacity_watch->listed_context);
 }
 
 static void look(struct capacity_watch *capacity_watch)
 {
+	const struct control *control = capacity_watch->control;
 	const struct inventory_watch_limits limits = { NODES_MAX, PODS_MAX, WITHIN_MS,
-						       capacity_watch->options.pod_selector };
-	int64_t now = loop_monotonic_ms(capacity_watch->control->loop);
+						       *control->options->namespace_ == '\0' ?
+							       control->pods :
+							       NULL };
+	int64_t now = loop_monotonic_ms(control->loop);
 
 	capacity_watch->asked_ms = now;
 	if (capacity_watch->inventory_watch && capacity_watch->incomplete)
@@ -171,9 +175,8 @@ static void look(struct capacity_watch *capacity_watch)
 		return;
 	capacity_watch->began_ms = now;
 	capacity_watch->outdated = false;
-	capacity_watch->looking = inventory_watch_new(
-		capacity_watch->control->kube, capacity_watch->control->options->device_table,
-		&limits, looked, capacity_watch);
+	capacity_watch->looking = inventory_watch_new(control->kube, control->options->device_table,
+						      &limits, looked, capacity_watch);
 }
 
 static void look_again(void *context)
@@ -302,8 +305,7 @@ void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *ar
 	view->snapshot.other_pod_count = choice->pod_count;
 }
 
-struct capacity_watch *capacity_watch_new(const struct control *control,
-					  const struct capacity_watch_options *options)
+struct capacity_watch *capacity_watch_new(const struct control *control)
 {
 	struct capacity_watch *capacity_watch;
 
@@ -311,7 +313,6 @@ struct capacity_watch *capacity_watch_new(const struct control *control,
 		return NULL;
 	capacity_watch = memory_alloc(sizeof(*capacity_watch));
 	capacity_watch->control = control;
-	capacity_watch->options = *options;
 	capacity_watch->timer = loop_timer_new(control->loop, on_timer, capacity_watch);
 	capacity_watch->again = loop_timer_new(control->loop, look_again, capacity_watch);
 	capacity_watch->next_ms = INT64_MIN;
@@ -329,6 +330,15 @@ void capacity_watch_free(struct capacity_watch *capacity_watch)
 	loop_timer_free(capacity_watch->again);
 	log_repeat_done(&capacity_watch->trouble);
 	memory_free(capacity_watch);
+}
+
+void capacity_watch_listen(struct capacity_watch *capacity_watch, void (*listed)(void *context),
+			   void *context)
+{
+	if (!capacity_watch)
+		return;
+	capacity_watch->listed = listed;
+	capacity_watch->listed_context = context;
 }
 
 const struct inventory_list *capacity_watch_inventory(struct capacity_watch *capacity_watch)

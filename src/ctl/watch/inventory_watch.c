@@ -1,6 +1,7 @@
 #include "ctl/watch/inventory_watch.h"
 
 #include "base/memory.h"
+#include "core/model/pod_status.h"
 #include "core/nodes/node_digest.h"
 #include "core/nodes/pod_digest.h"
 #include "kube/kube_client.h"
@@ -141,7 +142,13 @@ static void pods_synced(void *context)
 static void finish(struct inventory_watch *inventory_watch)
 {
 	struct inventory_list *list = &inventory_watch->list;
+	const struct kube_informer *cached = inventory_watch->limits.cached;
+	const struct pod *pod;
+	size_t at = 0;
 
+	while (cached && (pod = kube_informer_next(cached, &at)))
+		if (!pod_has_ended(pod)) /* as POD_SELECTOR */
+			pod_digest_add(&inventory_watch->digest, pod);
 	list->nodes = inventory_watch->nodes.at;
 	list->node_count = inventory_watch->nodes.count;
 	list->pods_problem = inventory_watch->pods_err.text;
@@ -190,7 +197,7 @@ struct inventory_watch *inventory_watch_new(struct kube_client *client,
 	};
 	const struct kube_informer_options pods = {
 		.type = &kube_type_pod,
-		.label_selector = limits->pod_selector,
+		.label_selector = limits->cached ? "!" LABEL_CLUSTER : NULL,
 		.field_selector = POD_SELECTOR,
 		.passing = true,
 		.callbacks = { .on_change = pod_listed,

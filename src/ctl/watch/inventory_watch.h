@@ -13,12 +13,14 @@
 #include "core/model/kubernetes.h"
 
 struct kube_client;
+struct kube_informer;
 struct inventory_watch;
 
 struct inventory_watch_limits {
-	size_t nodes, pods;       /* limits of the kept entries */
-	int64_t within_ms;        /* of both lists together */
-	const char *pod_selector; /* labels of the Pods that are listed; NULL: all */
+	size_t nodes, pods; /* limits of the kept entries */
+	int64_t within_ms;  /* of both lists together */
+	/* Has all Pods of RayClusters, which are then read there and not listed; NULL: they are listed. */
+	const struct kube_informer *cached;
 };
 
 /* err NULL: it is complete. ERR_LIMIT: there are more Nodes or Pods than the limits; else the first

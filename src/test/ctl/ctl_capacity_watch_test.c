@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ctl/shared/options.h"
+#include "kube/kube_informer.h"
 #include "test/support/kube_script.h"
 #include "test/support/node_scene.h"
 
@@ -47,11 +48,15 @@ static void serve(struct exchange *exchange, void *context)
 			"{'allocatable':{'" GPU "':'4'}}}]}");
 	} else {
 		status = pods_denied ? 403 : 200;
-		text = script_text("{'metadata':{'resourceVersion':'9'},'items':[" POD_ON_N(
-			"a", "mine", "'ray.io/cluster':'demo'",
-			"Running") "," POD_ON_N("b", "secret-name", "'ray.io/cluster':'demo'",
-						"Running") "," POD_ON_N("b", "ended", "",
-									"Succeeded") "]}");
+		if (strstr(exchange->path, "=%21ray.io"))
+			text = script_text("{'metadata':{'resourceVersion':'9'},'items':[]}");
+		else
+			text = script_text("{'metadata':{'resourceVersion':'9'},'items':[" POD_ON_N(
+				"a", "mine", "'ray.io/cluster':'demo'",
+				"Running") "," POD_ON_N("b", "secret-name",
+							"'ray.io/cluster':'demo'",
+							"Running") "," POD_ON_N("b", "ended", "",
+										"Succeeded") "]}");
 	}
 	exchange_answer(exchange, status, "", text);
 	memory_free(text);
@@ -83,6 +88,12 @@ static bool has_nodes(void *context)
 	return view.snapshot.node_count > 1;
 }
 
+static bool has_cached(void *context)
+{
+	(void)context;
+	return kube_informer_synced(control.pods);
+}
+
 static bool has_asked(void *context)
 {
 	(void)context;
@@ -111,7 +122,7 @@ static int setup(void **state)
 	options_init(&options);
 	control =
 		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
-	capacity_watch = capacity_watch_new(&control, &(struct capacity_watch_options){ 0 });
+	capacity_watch = capacity_watch_new(&control);
 	pod = scene_pod(&scene, "w", "", GPU "=2");
 	pod->labels = scene_labels(&scene.arena, "ray.io/cluster=demo ray.io/group=g");
 	pod->conditions = &unschedulable;
@@ -151,6 +162,23 @@ static void test_one_look(void **state)
 	assert_string_equal(view.snapshot.other_pods[0].name, "others");
 	assert_string_equal(view.snapshot.other_pods[0].namespace_, "");
 	assert_int_equal(view.snapshot.other_pods[0].labels.count, 0);
+}
+
+/* Pods of RayClusters that the cache has are not listed once more. */
+static void test_pods_of_the_cache_are_not_listed(void **state)
+{
+	struct kube_informer *informer = kube_informer_new(
+		script.client, &(struct kube_informer_options){ .type = &kube_type_pod,
+								.label_selector = LABEL_CLUSTER });
+
+	(void)state;
+	control.pods = informer;
+	assert_true(loop_wait_until(script.loop, has_cached, NULL, WAIT_MS));
+	assert_true(loop_wait_until(script.loop, has_nodes, NULL, WAIT_MS));
+	assert_int_equal(server_count(script.server, "labelSelector=%21ray.io%2Fcluster"), 1);
+	assert_int_equal(view.snapshot.other_pod_count, 1);
+	control.pods = NULL;
+	kube_informer_free(informer);
 }
 
 static void test_no_look_while_all_have_nodes(void **state)
@@ -225,6 +253,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_one_look, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pods_of_the_cache_are_not_listed, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_no_look_while_all_have_nodes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_gang_looks_before_a_pod_waits, setup,
 						teardown),

@@ -79,8 +79,7 @@ static int setup(void **state)
 	control =
 		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
 	control.features = features_new(&control, table);
-	control.capacity_watch =
-		capacity_watch_new(&control, &(struct capacity_watch_options){ 0 });
+	control.capacity_watch = capacity_watch_new(&control);
 	return 0;
 }
 

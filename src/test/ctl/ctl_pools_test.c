@@ -795,15 +795,18 @@ static void test_pods_take_and_leave_a_node(void **state)
 		.phase = "Running",
 		.spec = { .containers = &container, .container_count = 1, .node_name = "n" }
 	};
-	struct pod head = other, waits;
+	struct pod head = other, waits, listed[2];
+	const char *all_namespaces = world.options.namespace_;
 	struct inventory_list list = { .nodes = &node, .node_count = 1, .version = 1 };
 
 	(void)state;
 	head.labels = (struct labels){ labels, 1 };
 	waits = head;
 	waits.spec.node_name = "";
-	list.pods = &other;
-	list.pod_count = 1;
+	listed[0] = other;
+	listed[1] = head;
+	list.pods = listed;
+	list.pod_count = 2;
 	world.gpu_pool = &pool;
 	world.nodes = &list;
 	begin(0, 0, 0, 60000);
@@ -814,6 +817,11 @@ static void test_pods_take_and_leave_a_node(void **state)
 	assert_int_equal(budget(0), UNITS(2));
 	pools_pod_changed(world.pools, &head, NULL);
 	assert_int_equal(budget(0), UNITS(3));
+	/* The cache has no Pods of RayClusters of other namespaces. */
+	world.options.namespace_ = "another";
+	list.version++;
+	assert_int_equal(budget(0), UNITS(2));
+	world.options.namespace_ = all_namespaces;
 	list.pod_count = 0;
 	list.version++;
 	assert_int_equal(budget(0), UNITS(4));

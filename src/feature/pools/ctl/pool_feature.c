@@ -29,7 +29,6 @@ struct pool_feature {
 	struct pools *pools;
 	struct pool_writer *writer;
 	struct pool_metrics *metrics;
-	struct capacity_watch *nodes;
 	struct map
 		sizes; /* of Nodes that were read since there is a pool: a hash of the members that pools read */
 	struct arena arenas[2]; /* of the statuses, and of those before */
@@ -124,7 +123,8 @@ static const struct inventory_list *list_nodes(void *context)
 {
 	const struct pool_feature *self = context;
 
-	return self->of.control->pods ? capacity_watch_inventory(self->nodes) : NULL;
+	return self->of.control->pods ? capacity_watch_inventory(self->of.control->capacity_watch) :
+					NULL;
 }
 
 static bool ready(void *context)
@@ -251,7 +251,7 @@ static void node_changed(void *context, const char *name, const struct node *nod
 	else
 		(void)map_remove(&self->sizes, name);
 	if (before != now && (before > 0 || added))
-		capacity_watch_outdated(self->nodes);
+		capacity_watch_outdated(self->of.control->capacity_watch);
 }
 
 static void nodes_listed(void *context)
@@ -310,9 +310,7 @@ static void start(void *context)
 								   .context = self,
 							   });
 	self->writer = pool_writer_new(self->of.control, self->objects);
-	self->nodes = capacity_watch_new(self->of.control,
-					 &(struct capacity_watch_options){ "!" LABEL_CLUSTER,
-									   nodes_listed, self });
+	capacity_watch_listen(self->of.control->capacity_watch, nodes_listed, self);
 }
 
 static void end(void *context)
@@ -323,7 +321,6 @@ static void end(void *context)
 	pool_writer_free(self->writer);
 	pool_metrics_free(self->metrics);
 	pool_objects_free(self->objects);
-	capacity_watch_free(self->nodes);
 	map_done(&self->sizes);
 	arena_done(&self->arenas[0]);
 	arena_done(&self->arenas[1]);

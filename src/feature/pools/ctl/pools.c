@@ -484,13 +484,23 @@ static void forget_gone(struct pools *pools)
 
 /* ---- allocating ---- */
 
+/* The cache has the Pod, so its changes are counted one by one. */
+static bool is_cached(const struct pools *pools, const struct pod *pod)
+{
+	const char *watched = pools->control->options->namespace_;
+
+	return labels_value(&pod->labels, LABEL_CLUSTER) &&
+	       (*watched == '\0' || strcmp(watched, pod->namespace_) == 0);
+}
+
 static void count_pods(struct pools *pools, const struct inventory_list *list)
 {
 	const struct pod *pod;
 	size_t at = 0;
 
 	for (size_t i = 0; i < list->pod_count; i++)
-		pool_free_count(&pools->ledger.free, &list->pods[i], 1);
+		if (!is_cached(pools, &list->pods[i]))
+			pool_free_count(&pools->ledger.free, &list->pods[i], 1);
 	while ((pod = pools->source.next_pod(pools->source.context, &at)))
 		pool_free_count(&pools->ledger.free, pod, 1);
 }

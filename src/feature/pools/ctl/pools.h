@@ -35,8 +35,8 @@ struct pools_source {
 	const struct labels *(*namespace_labels)(void *context, const char *namespace_);
 	/* As kube_informer_next of struct namespace; NULL: not asked. */
 	const struct namespace *(*next_namespace)(void *context, size_t *at);
-	/* The Nodes, and Pods on them that are of no RayCluster, until the loop turns; NULL: not known, now or
-	 * ever. */
+	/* The Nodes and the Pods on them, until the loop turns; those of RayClusters are counted from next_pod.
+	 * NULL: not known, now or ever. */
 	const struct inventory_list *(*nodes)(void *context);
 	/* The Pods of RayClusters, as kube_informer_next. */
 	const struct pod *(*next_pod)(void *context, size_t *at);
