@@ -400,6 +400,14 @@ void loop_timer_start(struct loop_timer *timer, int64_t after_ms)
 	loop_start_soon(timer);
 }
 
+void loop_timer_start_sooner(struct loop_timer *timer, int64_t after_ms)
+{
+	bool runs = uv_is_active((const uv_handle_t *)&timer->uv) != 0;
+
+	if (!timer->item.list && (!runs || after_ms < (int64_t)uv_timer_get_due_in(&timer->uv)))
+		loop_timer_start(timer, after_ms);
+}
+
 void loop_timer_stop(struct loop_timer *timer)
 {
 	list_remove(&timer->item);

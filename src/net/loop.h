@@ -47,6 +47,8 @@ struct loop_timer *loop_timer_new(struct loop *loop, loop_callback *callback, vo
 /* One shot, after_ms from now; starting again replaces. 0: as soon as the callbacks that are due now have
  * run, without a wait; sockets are read in between when such a timer starts itself again. */
 void loop_timer_start(struct loop_timer *timer, int64_t after_ms);
+/* Unless it runs before that already. */
+void loop_timer_start_sooner(struct loop_timer *timer, int64_t after_ms);
 void loop_timer_stop(struct loop_timer *timer);
 void loop_timer_free(struct loop_timer *timer); /* NULL is fine; safe inside its own callback */
 

@@ -89,12 +89,9 @@ const char *node_fit_labels_why(const struct pod_spec *spec, const struct node *
 
 const struct taint *node_fit_taint(const struct node_demand *demand, const struct node *node)
 {
-	ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count) {
-		if (strcmp(taint->effect, "PreferNoSchedule") == 0 ||
-		    node_match_tolerates(demand->spec, taint))
-			continue;
-		if (!demand->template_only || !resources_find(&demand->request, taint->key))
+	ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count)
+		if (node_match_repels(taint, demand->spec) &&
+		    !(demand->template_only && resources_find(&demand->request, taint->key)))
 			return taint;
-	}
 	return NULL;
 }

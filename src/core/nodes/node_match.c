@@ -20,15 +20,18 @@ bool node_match_tolerates(const struct pod_spec *spec, const struct taint *taint
 	return false;
 }
 
+bool node_match_repels(const struct taint *taint, const struct pod_spec *spec)
+{
+	return (strcmp(taint->effect, "NoSchedule") == 0 ||
+		strcmp(taint->effect, "NoExecute") == 0) &&
+	       !node_match_tolerates(spec, taint);
+}
+
 const struct taint *node_match_taint(const struct pod_spec *spec, const struct node *node)
 {
-	ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count) {
-		if (strcmp(taint->effect, "NoSchedule") != 0 &&
-		    strcmp(taint->effect, "NoExecute") != 0)
-			continue;
-		if (!node_match_tolerates(spec, taint))
+	ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count)
+		if (node_match_repels(taint, spec))
 			return taint;
-	}
 	return NULL;
 }
 

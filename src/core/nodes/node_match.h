@@ -15,7 +15,9 @@ bool node_match_selects(const struct pod_spec *spec, const struct node *node);
 bool node_match_selector(const struct labels *selector, const struct node *node);
 bool node_match_affinity(const struct pod_spec *spec, const struct node *node);
 bool node_match_expression(const struct node_expression *expression, const struct node *node);
-/* The first NoSchedule or NoExecute taint that the Pod does not tolerate, NULL for none. */
+/* The taint is NoSchedule or NoExecute, and the Pod does not tolerate it. */
+bool node_match_repels(const struct taint *taint, const struct pod_spec *spec);
+/* The first taint that repels the Pod, NULL for none. */
 const struct taint *node_match_taint(const struct pod_spec *spec, const struct node *node);
 /* Adds a word and its end, or all that these functions read of the Pod: Pods with equal texts match the same Nodes. */
 struct node_match_text {

@@ -48,7 +48,6 @@ struct pools {
 	const char *problem;          /* of all pools of the source; NULL: none */
 	struct cluster_map clusters;
 	struct loop_timer *timer;
-	int64_t due_ms;       /* of the timer, monotonic; INT64_MAX: it is not set */
 	int64_t allocated_ms; /* of the last allocation, monotonic; INT64_MIN / 2: none yet */
 	int64_t rested_ms;    /* when REST times the CPU time of all so far has passed, monotonic */
 	int64_t started_ms;   /* of the first allocation, monotonic; 0: none yet */
@@ -106,11 +105,9 @@ static int64_t next_ms(const struct pools *pools, int64_t after_ms)
 /* An allocation is made then at the latest, in a turn of its own. */
 static void allocate_by(struct pools *pools, int64_t due_ms)
 {
-	if (due_ms >= pools->due_ms)
-		return;
-	pools->due_ms = due_ms;
-	loop_timer_start(pools->timer,
-			 int64_max(due_ms - loop_monotonic_ms(pools->control->loop), 0));
+	int64_t after_ms = due_ms - loop_monotonic_ms(pools->control->loop);
+
+	loop_timer_start_sooner(pools->timer, int64_max(after_ms, 0));
 }
 
 static void allocate_soon(struct pools *pools)
@@ -340,7 +337,6 @@ struct pools *pools_new(const struct control *control, const struct pools_source
 	pools->ledger.changed = share_changed;
 	pools->ledger.context = source->context;
 	pools->allocated_ms = INT64_MIN / 2;
-	pools->due_ms = INT64_MAX;
 	pools->timer = loop_timer_new(control->loop, time_is_due, pools);
 	read_pools(pools);
 	return pools;
@@ -553,7 +549,6 @@ static void start_next(struct pools *pools, int64_t took_us)
 	pools->rested_ms = int64_max(pools->rested_ms, now_ms) + took_us * REST / 1000;
 	if (is_settling(pools))
 		after_ms = HOLDING_MS;
-	pools->due_ms = INT64_MAX;
 	loop_timer_stop(pools->timer);
 	if (after_ms < INT64_MAX)
 		allocate_by(pools, next_ms(pools, after_ms));
@@ -600,7 +595,6 @@ static void time_is_due(void *context)
 {
 	struct pools *pools = context;
 
-	pools->due_ms = INT64_MAX;
 	if (!is_used(pools))
 		return;
 	if (!pools->source.ready || pools->source.ready(pools->source.context))
