@@ -38,6 +38,7 @@ LINTED = "src/feature/lint/objects/"
 STATUS, SERVED, START = "src/core/model/pod_status.c", "src/core/report/served.c", "src/core/capacity/start_params.c"
 QUEUE = "src/feature/queue/core/queue.c"
 TRY, ALIKE = "src/core/schedule/schedule_try.c", "src/core/schedule/schedule_alike.c"
+CLASS = "src/core/schedule/schedule_class.c"
 CELL, REQUESTS = "src/core/schedule/schedule_cell.c", "src/core/schedule/schedule_requests.c"
 PACKINGS = "core_schedule_laws_test"
 GANGS, MEMORY = "src/core/decide/gang_wait.c", "src/core/model/memory_state.c"
@@ -231,11 +232,11 @@ MUTANTS = [
     Mutant("src/codec/objects/cluster_set.c", "if (*start == '\\0' ||", "if (*start != '\\0' ||", "codec_cluster_set_test", "FAILED"),
     Mutant("src/core/capacity/accelerator_type.c", '"NVIDIA", "AMD" };', '"Nvidia", "AMD" };', GOLDEN, "FAILED"),
     Mutant("src/core/decide/worker.c", "worker->overdue = pod->deleting &&", "worker->overdue = !pod->deleting &&", GOLDEN, "FAILED"),
-    Mutant(TRY, "return first < second;", "return first > second;", GOLDEN, "FAILED"),
+    Mutant(CLASS, "return first < second;", "return first > second;", "core_schedule_test", "FAILED"),
     Mutant(TRY, "return c->alone || try->run->apart", "return c || try->run->apart", PACKINGS, "FAILED"),
-    Mutant(ALIKE, "if (!is_rare(run, tag))\n\t\tkey_add", "if (!is_rare(run, tag) && !tag)\n\t\tkey_add", GOLDEN, "FAILED"),
-    Mutant(ALIKE, "if (run->mentions_rare)", "if (run->mentions_rare && !run->problem)", PACKINGS, "FAILED"),
-    Mutant(CELL, ">= cell->width[i])", "> cell->width[i])", PACKINGS, "FAILED"),
+    Mutant(TRY, "if (classes->at.at[state].apart != classes->tries)", "if (classes->tries)", PACKINGS, ""),
+    Mutant(ALIKE, "if (run->classes.rare[amount->name]) {", "if (!run->classes.rare[amount->name]) {", GOLDEN, ""),
+    Mutant(CELL, "(uint64_t)cell->taken[i];", "(uint64_t)cell->taken[i] + 1;", PACKINGS, "FAILED"),
     Mutant(CELL, "if (run->room.bounded && count < try->left[first.shape])", "if (run->room.bounded && !count)", PACKINGS, "FAILED"),
     Mutant(CELL, "if (cells->choice != try->choices) {", "if (false) {", PACKINGS, ""),
     Mutant(REQUESTS, "if (bounded)\n\t\t\tnote_lack", "if (bounded && at >= tree->leaves)\n\t\t\tnote_lack", PACKINGS, "FAILED"),

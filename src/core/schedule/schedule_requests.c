@@ -684,16 +684,15 @@ void schedule_requests_see(struct schedule_requests *requests, struct schedule_r
 			   uint32_t id, struct schedule_part part, struct schedule_kinds *ret_seen)
 {
 	const struct schedule_state *state = &run->states.states.at[id];
-	const struct schedule_intern_entry *labels =
-		&run->states.label_sets.entries.at[state->labels];
-	const uint32_t *label = labels->bytes;
+	size_t count;
+	const uint32_t *label = schedule_label_set(&run->states, state->labels, &count);
 
 	requests->seen++;
 	schedule_room_load_part(&run->room, id, part);
 	for (uint32_t i = 0; i < part.count; i++)
 		if (state->amounts[part.at[i]].available > 0)
 			see_tag(requests, run, state->amounts[part.at[i]].name, ret_seen);
-	for (size_t i = 0; i < labels->size / sizeof(*label); i++)
+	for (size_t i = 0; i < count; i++)
 		see_tag(requests, run, (uint32_t)run->words.name_count + label[i], ret_seen);
 	see_tag(requests, run, SCHEDULE_TAG_EVERYWHERE, ret_seen);
 	schedule_room_unload(&run->room);

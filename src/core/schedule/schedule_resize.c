@@ -70,6 +70,7 @@ struct schedule_candidate *schedule_candidate_new(struct schedule_try *try, uint
 	*c = (struct schedule_candidate){
 		.state = state,
 		.type = type,
+		.group = SCHEDULE_ID_NONE,
 		.bound_at = -1,
 		.rest = SCHEDULE_ID_NONE,
 		.key = { .labels = INT_MAX },

@@ -84,9 +84,10 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	schedule_states_init(&run->states, &run->words);
 	schedule_room_init(&run->room, &run->states);
 	names = run->words.name_count + 1;
-	run->classes.ranking_of = arena_array(scratch, run->words.labels.entries.count + 1,
-					      sizeof(*run->classes.ranking_of));
-	run->core_ids.arena = run->alike_ids.arena = scratch;
+	run->classes.rare = arena_array(scratch, names + run->words.labels.entries.count,
+					sizeof(*run->classes.rare));
+	run->classes.mentioned = arena_array(scratch, names + run->words.labels.entries.count,
+					     sizeof(*run->classes.mentioned));
 	run->name_counts = arena_array(scratch, names, sizeof(*run->name_counts));
 	run->label_counts = arena_array(scratch, run->words.labels.entries.count + 1,
 					sizeof(*run->label_counts));

@@ -77,38 +77,52 @@ struct schedule_requests {
 /* ---- classes of nodes (schedule_class.c) ---- */
 
 /* Nodes in the same state form a class: requests that fit one of them fit all. Classes last from
- * gang to gang; a chosen node moves to the class of its new state. While gangs are placed, the
- * classes are ranked by the best score that any list of the gangs could reach with them, so that a
- * try examines only those that can be the best. */
+ * gang to gang; a chosen node moves to the class of its new state. */
 struct schedule_class {
 	/* The best last: of running nodes the one with the most use of other resources, of equal ones
 	 * the earlier one in Ray's list. */
 	VEC(uint32_t) members;
+	uint32_t group;  /* of its first member */
+	size_t group_at; /* place in the heap of the group + 1; 0: not there */
+	uint32_t alone;  /* its own group + 1; 0: not made yet */
+	bool ranked;
+	uint32_t ranked_in; /* the group, then */
+	uint64_t apart;     /* the last try whose list mentions something rare that it has */
+};
+
+/* Classes that are alike (schedule_alike.c), or one class. While gangs are placed, groups are ranked by the best score
+ * that any list of the gangs could reach with them, so that a try examines only those that can be the best. */
+struct schedule_group {
+	uint32_t of; /* the class; SCHEDULE_ID_NONE: those in the heap */
+	/* Those with members, a heap: the first has the best traits, of these the first node in Ray's list. */
+	VEC(uint32_t) states;
+	VEC(uint32_t) types; /* whose new nodes are in it, as in type_order */
 	/* No member exceeds them. labels: the rank by selectors placed before, which decide; 0: none were, the
 	 * list decides. */
 	int labels;
 	double minimum, average;
-	bool ranked;
-	/* Of its first member; members that do not run may differ in them. */
-	uint32_t rest, placed;
-	bool known, differ;
-	struct schedule_candidate *candidate; /* of try number `stamp` */
+	bool bounded;
+	size_t ranked;                        /* classes */
+	struct schedule_candidate *candidate; /* of try number `stamp`; NULL: none yet */
 	uint64_t stamp;
-	bool waits; /* it is a turn of the candidate */
 };
 
-/* Classes, the best first: those whose label rank the list decides, and the others. */
+/* Groups, the best first: those whose label rank the list decides, and the others. */
 struct schedule_ranking {
 	VEC(uint32_t) parts[2];
 };
 
 struct schedule_classes {
 	VEC(struct schedule_class) at; /* by state */
-	/* Number 0 has all classes that may be tried, the others those with a label that some request
-	 * selects. */
+	struct schedule_intern group_ids;
+	VEC(struct schedule_group) groups; /* by these */
+	VEC(uint32_t) with_types;          /* of them */
+	/* Number 0 has all groups that may be tried, number 1 + tag those with the label, and alone the classes that have
+	 * the name or label where it is rare. */
 	VEC(struct schedule_ranking) rankings;
-	size_t *ranking_of;               /* by label; 0: none */
 	bool lasting;                     /* they are kept up to date from try to try */
+	bool *rare;                       /* by tag */
+	bool *mentioned;                  /* by tag: a list that was read does */
 	struct schedule_needs *needs;     /* by name, of the lists that were read */
 	VEC(uint32_t) names;              /* that these need */
 	size_t shapes;                    /* in them */
@@ -119,20 +133,11 @@ struct schedule_classes {
 	uint64_t tries;
 };
 
-/* ---- nodes that are alike for a list (schedule_alike.c) ---- */
-
-struct schedule_alike_group {
-	VEC(uint32_t) types; /* whose new nodes are in it, as in type_order */
-	size_t states;       /* read so far */
-};
-
-/* States that differ in nothing that the list reads, but for the traits of their types, are a group. */
-struct schedule_alike {
-	struct arena *arena;
-	struct schedule_intern keys;
-	VEC(uint32_t) group_of; /* by state: group + 1; 0: not known yet */
-	VEC(struct schedule_alike_group) groups;
-	VEC(uint32_t) with_types; /* groups */
+/* What nodes in a state that does not run have in common with those that are alike: an id, and whether they have
+ * something rare. */
+struct schedule_core {
+	uint32_t id; /* + 1; 0: not read yet */
+	bool rare;
 };
 
 /* ---- Ray's list of nodes (schedule_run.c) ---- */
@@ -231,16 +236,12 @@ struct schedule_run {
 	VEC(struct schedule_exhausted) exhausted; /* by state */
 	struct schedule_template *templates;      /* by type */
 	uint32_t *traits; /* by type, the last one of nodes without: place among those that differ, the best first */
-	VEC(uint32_t) type_order; /* those that may be launched, by traits */
-	VEC(uint32_t) cores;      /* by state: what each list reads of it; 0: not known yet */
-	struct schedule_intern core_ids, alike_ids; /* alike_ids: of names and labels */
-	VEC(struct schedule_alike *) kept_alike;    /* by these */
-	/* By tag, a name or a label behind the names: the end of the types that have it, which follow those of the tag
-	 * before. */
-	uint32_t *tags_end, *tag_types;
-	uint64_t *apart; /* by type: the last try for whose list it has a rare name or label */
+	VEC(uint32_t) type_order;        /* those that may be launched, by traits */
+	VEC(struct schedule_core) cores; /* by state */
+	struct schedule_intern core_ids;
+	VEC(uint32_t) * types_of; /* by tag, a name or a label behind the names: that have it */
+	uint64_t *apart; /* by type: the last try whose list mentions something rare that it has */
 	VEC(uint32_t) apart_types; /* of that try */
-	bool mentions_rare;        /* its list does */
 	bool resizable;            /* some node is */
 	bool totals;               /* of the source that is placed now */
 	bool within_use;           /* likewise, of a constraint */
@@ -271,6 +272,14 @@ static inline const struct schedule_node *schedule_run_given(const struct schedu
 	return node < run->problem->node_count ? &run->problem->nodes[node] : NULL;
 }
 
+/* The traits of the type of a state: of nodes that are alike they decide. */
+static inline uint32_t schedule_trait_of(const struct schedule_run *run, uint32_t state)
+{
+	uint32_t type = run->states.states.at[state].type;
+
+	return run->traits[type == SCHEDULE_ID_NONE ? run->problem->type_count : type];
+}
+
 /* Of the source. */
 void schedule_run_amounts(const struct schedule_run *run, uint32_t node, bool resized,
 			  struct resources *ret_total, struct resources *ret_available);
@@ -297,17 +306,17 @@ bool schedule_requests_fit(const struct schedule_requests *requests, struct sche
 struct schedule_part schedule_requests_part(const struct schedule_requests *requests,
 					    struct schedule_run *run, uint32_t id);
 void schedule_alike_read_types(struct schedule_run *run);
-/* The groups for the list; those of some lists end with the try. Notes the types apart. */
-struct schedule_alike *schedule_alike_of(struct schedule_run *run,
-					 const struct schedule_requests *requests);
-/* The group of a state that does not run, by what is not rare. */
-uint32_t schedule_alike_group(struct schedule_run *run, struct schedule_alike *alike,
-			      const struct schedule_requests *requests, uint32_t id);
-/* The id of nodes that are alike: of the group, of what is rare, and of what was placed on the node before. For a list
- * that adds no labels of selectors. */
-uint32_t schedule_alike_node(struct schedule_run *run, const struct schedule_requests *requests,
-			     uint32_t group, uint32_t state, uint32_t node,
-			     struct schedule_intern *ids);
+/* Begins groups for the lists that were read, with those of the types. */
+void schedule_alike_begin(struct schedule_run *run);
+/* The group of a node in a state; SCHEDULE_NO_INDEX: of new nodes in it. */
+uint32_t schedule_alike_group(struct schedule_run *run, uint32_t state, size_t node);
+/* The group of one class alone. */
+uint32_t schedule_alike_alone(struct schedule_run *run, uint32_t state);
+/* Whether the class has something rare. */
+bool schedule_alike_is_rare(struct schedule_run *run, uint32_t state);
+/* Notes the types and classes apart of the next try, and calls `add` for each rare tag of its list. */
+void schedule_alike_part(struct schedule_run *run, const struct schedule_requests *requests,
+			 void *context, void (*add)(void *context, uint32_t tag));
 /* Adds the kinds of which a shape may fit into the state, which has this part. */
 void schedule_requests_see(struct schedule_requests *requests, struct schedule_run *run,
 			   uint32_t id, struct schedule_part part, struct schedule_kinds *ret_seen);
@@ -335,6 +344,7 @@ void schedule_classes_restore(struct schedule_run *run);
 /* With lasting classes: whether no node accepts the request, as none into which anything fits has a label that it
  * selects, nor has a new one. */
 bool schedule_classes_refuse(struct schedule_run *run, const struct ray_request *request);
+struct schedule_class *schedule_class_of(struct schedule_run *run, uint32_t state);
 void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node);
 uint32_t schedule_class_best(const struct schedule_run *run, uint32_t state);
 /* Takes the best member out. */
@@ -342,6 +352,9 @@ uint32_t schedule_class_take(struct schedule_run *run, uint32_t state);
 /* Takes out the members from first to last; returns their number. */
 size_t schedule_class_remove(struct schedule_run *run, uint32_t state, uint32_t first,
 			     uint32_t last);
+/* Takes the class out of the heap of its group, and puts it back. */
+void schedule_class_hide(struct schedule_run *run, uint32_t state);
+void schedule_class_show(struct schedule_run *run, uint32_t state);
 /* Updates the place in the ranking after a permanent change of the members. */
 void schedule_class_rank(struct schedule_run *run, uint32_t state);
 

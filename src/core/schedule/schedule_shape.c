@@ -143,8 +143,11 @@ static void label_add(struct schedule_vocabulary *words, const char *key, const 
 {
 	size_t size = pair_text(words, key, value);
 	uint32_t id = schedule_intern_add(&words->labels, words->text.at, size);
+	uint32_t *marks = &words->labels.entries.at[id].marks, list = *marks / SCHEDULE_LABEL_LIST;
 
-	words->labels.entries.at[id].marks |= mark;
+	if (list && list != words->lists)
+		mark |= SCHEDULE_LABEL_SHARED;
+	*marks = *marks % SCHEDULE_LABEL_LIST | mark | words->lists * SCHEDULE_LABEL_LIST;
 }
 
 uint32_t schedule_label_find(struct schedule_vocabulary *words, const char *key, const char *value)
@@ -217,6 +220,7 @@ static void collect_request(struct schedule_vocabulary *words, const struct ray_
 static void collect_demands(struct schedule_vocabulary *words,
 			    const struct schedule_demand *demands, size_t count)
 {
+	words->lists++;
 	for (size_t i = 0; i < count; i++) {
 		collect_request(words, demands[i].request);
 		if (demands[i].place == SCHEDULE_DEMAND_NEW_ONLY)
@@ -235,6 +239,7 @@ static bool are_shared(const struct ray_request *a, const struct ray_request *b)
 
 static void collect_gang(struct schedule_vocabulary *words, const struct ray_gang *gang)
 {
+	words->lists++;
 	for (size_t i = 0; i < schedule_gang_choices(gang); i++) {
 		size_t count;
 		const struct ray_request *requests = schedule_gang_requests(gang, i, &count);

@@ -22,6 +22,9 @@ struct schedule_intern_entry {
 #define SCHEDULE_LABEL_SELECTED 1 /* some request selects nodes with it */
 #define SCHEDULE_LABEL_ADDED 2    /* some request adds it to its node */
 #define SCHEDULE_LABEL_OF_TYPE 4  /* new nodes of some type have it */
+#define SCHEDULE_LABEL_GIVEN 8    /* some node has it, or a new one */
+#define SCHEDULE_LABEL_SHARED 16  /* several lists mention it */
+#define SCHEDULE_LABEL_LIST 256   /* from here on: number of the last list that does */
 
 /* Ids of byte strings in the order of first use, from 0: equal bytes, equal id. They must not
  * define an order that is visible outside, unless they are sorted. */
@@ -49,6 +52,7 @@ struct schedule_vocabulary {
 	bool fractions;        /* a request has a fractional GPU amount */
 	bool new_only;         /* some demand must not use joined nodes */
 	bool needless;         /* a request needs nothing: it may be placed where all is free */
+	uint32_t lists;        /* that were read */
 	VEC(uint32_t) encoded; /* scratch */
 	VEC(char) text;        /* scratch */
 };

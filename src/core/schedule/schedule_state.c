@@ -6,17 +6,25 @@
 #include "base/check.h"
 #include "base/sort.h"
 
-static void key_add(struct schedule_states *states, uint64_t value)
+void schedule_id_add(struct schedule_states *states, uint64_t value)
 {
 	VEC_PUSH(states->arena, &states->key, value);
 }
 
-static void key_add_double(struct schedule_states *states, double value)
+void schedule_id_add_double(struct schedule_states *states, double value)
 {
 	uint64_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	key_add(states, bits);
+	schedule_id_add(states, bits);
+}
+
+uint32_t schedule_id_of(struct schedule_states *states, struct schedule_intern *ids)
+{
+	size_t size = states->key.count * sizeof(*states->key.at);
+
+	states->key.count = 0;
+	return schedule_intern_add(ids, states->key.at, size);
 }
 
 double schedule_share(int64_t total, int64_t used)
@@ -50,27 +58,26 @@ static uint32_t state_add(struct schedule_states *states, const struct schedule_
 {
 	uint32_t id;
 
-	states->key.count = 0;
-	key_add(states, (uint64_t)state->type << 32 | state->labels);
-	key_add(states, (uint64_t)state->placed << 32 | (uint64_t)state->resizable << 5 |
-				(uint64_t)state->running << 4 | (uint64_t)state->head << 3 |
-				(uint64_t)state->registered << 2 |
-				(uint64_t)state->accelerator << 1 | (uint64_t)state->per_gpu);
-	key_add(states, (uint64_t)state->rest_count << 32 | state->amount_count);
-	key_add_double(states, state->rest_minimum);
-	key_add(states, (uint64_t)state->whole_gpus);
-	key_add(states, state->rest);
+	schedule_id_add(states, (uint64_t)state->type << 32 | state->labels);
+	schedule_id_add(states, (uint64_t)state->placed << 32 | (uint64_t)state->resizable << 5 |
+					(uint64_t)state->running << 4 | (uint64_t)state->head << 3 |
+					(uint64_t)state->registered << 2 |
+					(uint64_t)state->accelerator << 1 |
+					(uint64_t)state->per_gpu);
+	schedule_id_add(states, (uint64_t)state->rest_count << 32 | state->amount_count);
+	schedule_id_add_double(states, state->rest_minimum);
+	schedule_id_add(states, (uint64_t)state->whole_gpus);
+	schedule_id_add(states, state->rest);
 	for (uint32_t i = 0; i < state->amount_count; i++) {
-		key_add(states, state->amounts[i].name);
-		key_add(states, (uint64_t)state->amounts[i].total);
-		key_add(states, (uint64_t)state->amounts[i].available);
+		schedule_id_add(states, state->amounts[i].name);
+		schedule_id_add(states, (uint64_t)state->amounts[i].total);
+		schedule_id_add(states, (uint64_t)state->amounts[i].available);
 	}
 	for (uint32_t i = 0; i < state->open_count; i++) {
-		key_add(states, (uint64_t)state->open[i].free);
-		key_add(states, (uint64_t)state->open[i].count);
+		schedule_id_add(states, (uint64_t)state->open[i].free);
+		schedule_id_add(states, (uint64_t)state->open[i].count);
 	}
-	id = schedule_intern_add(&states->keys, states->key.at,
-				 states->key.count * sizeof(*states->key.at));
+	id = schedule_id_of(states, &states->keys);
 	if (id == states->states.count) {
 		struct schedule_state copy = *state;
 		double *terms = arena_array(states->arena, state->amount_count + 1, sizeof(*terms));
@@ -227,15 +234,13 @@ void schedule_states_read_types(struct schedule_states *states, bool by_type)
 		const struct schedule_type *type = &problem->types[i];
 		uint32_t id;
 
-		states->key.count = 0;
-		key_add(states, by_type ? i : UINT64_MAX);
-		key_add(states, type->accelerator);
-		key_add(states, (uint64_t)type->priority);
-		key_add(states, (uint64_t)type->gpu_amount);
-		key_add_double(states, type->recoverable_availability);
-		key_add_double(states, type->failure_recency);
-		id = schedule_intern_add(&ids, states->key.at,
-					 states->key.count * sizeof(*states->key.at));
+		schedule_id_add(states, by_type ? i : UINT64_MAX);
+		schedule_id_add(states, type->accelerator);
+		schedule_id_add(states, (uint64_t)type->priority);
+		schedule_id_add(states, (uint64_t)type->gpu_amount);
+		schedule_id_add_double(states, type->recoverable_availability);
+		schedule_id_add_double(states, type->failure_recency);
+		id = schedule_id_of(states, &ids);
 		if (id + 1 == ids.entries.count && !first[id])
 			first[id] = i + 1;
 		states->alike[i] = first[id] - 1;
@@ -284,14 +289,12 @@ static uint32_t placed_add(struct schedule_states *states, const struct schedule
 	struct schedule_placed copy = *placed;
 	uint32_t id;
 
-	states->key.count = 0;
-	key_add(states, (uint64_t)placed->name_count << 1 | placed->asks_accelerator);
+	schedule_id_add(states, (uint64_t)placed->name_count << 1 | placed->asks_accelerator);
 	for (uint32_t i = 0; i < placed->name_count; i++)
-		key_add(states, placed->names[i]);
+		schedule_id_add(states, placed->names[i]);
 	for (uint32_t i = 0; i < placed->selector_count; i++)
-		key_add(states, placed->selectors[i]);
-	id = schedule_intern_add(&states->placed_keys, states->key.at,
-				 states->key.count * sizeof(*states->key.at));
+		schedule_id_add(states, placed->selectors[i]);
+	id = schedule_id_of(states, &states->placed_keys);
 	if (id == states->placed.count) {
 		copy.names = copy_array(states->arena, placed->names, placed->name_count,
 					sizeof(*placed->names));
@@ -316,16 +319,6 @@ void schedule_states_init(struct schedule_states *states, struct schedule_vocabu
 
 /* ---- labels ---- */
 
-/* Its labels, ascending. */
-static const uint32_t *label_set_all(const struct schedule_states *states, uint32_t set,
-				     size_t *ret_count)
-{
-	const struct schedule_intern_entry *entry = &states->label_sets.entries.at[set];
-
-	*ret_count = entry->size / sizeof(uint32_t);
-	return entry->bytes;
-}
-
 uint32_t schedule_label_set_of(struct schedule_states *states, const struct labels *labels)
 {
 	VEC(uint32_t) found = { .at = NULL };
@@ -336,8 +329,10 @@ uint32_t schedule_label_set_of(struct schedule_states *states, const struct labe
 		uint32_t label =
 			schedule_label_find(states->words, labels->at[i].key, labels->at[i].value);
 
-		if (label != SCHEDULE_ID_NONE)
-			VEC_PUSH(states->arena, &found, label);
+		if (label == SCHEDULE_ID_NONE)
+			continue;
+		states->words->labels.entries.at[label].marks |= SCHEDULE_LABEL_GIVEN;
+		VEC_PUSH(states->arena, &found, label);
 	}
 	sort_stable(found.at, found.count, sizeof(*found.at), schedule_compare_ids);
 	return schedule_intern_add(&states->label_sets, found.at, found.count * sizeof(*found.at));
@@ -346,7 +341,7 @@ uint32_t schedule_label_set_of(struct schedule_states *states, const struct labe
 static bool label_set_has(const struct schedule_states *states, uint32_t set, uint32_t label)
 {
 	size_t count;
-	const uint32_t *labels = label_set_all(states, set, &count);
+	const uint32_t *labels = schedule_label_set(states, set, &count);
 
 	return SORT_FIND(&label, labels, count, schedule_compare_ids);
 }
@@ -356,7 +351,7 @@ static uint32_t label_set_with(struct schedule_states *states, uint32_t set, con
 			       size_t more_count)
 {
 	size_t count, kept = 0;
-	const uint32_t *labels = label_set_all(states, set, &count);
+	const uint32_t *labels = schedule_label_set(states, set, &count);
 
 	states->labels.count = 0;
 	for (size_t i = 0; i < more_count; i++) {

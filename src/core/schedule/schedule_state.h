@@ -88,6 +88,11 @@ static inline const struct schedule_rest *schedule_rest_at(const struct schedule
 	return states->rests.entries.at[id].bytes;
 }
 
+/* Numbers of a value, and then the id of those added since the last id. */
+void schedule_id_add(struct schedule_states *states, uint64_t value);
+void schedule_id_add_double(struct schedule_states *states, double value);
+uint32_t schedule_id_of(struct schedule_states *states, struct schedule_intern *ids);
+
 void schedule_states_init(struct schedule_states *states, struct schedule_vocabulary *words);
 
 /* Notes which types score alike: their nodes are in the same states. Not those that are not running and in use, which Ray
@@ -103,6 +108,15 @@ double schedule_share(int64_t total, int64_t used);
 /* v * util^3 of one resource, -1 when Ray does not count it. */
 double schedule_term(int64_t total, int64_t available);
 
+/* The labels of a set, ascending. */
+static inline const uint32_t *schedule_label_set(const struct schedule_states *states, uint32_t set,
+						 size_t *ret_count)
+{
+	const struct schedule_intern_entry *entry = &states->label_sets.entries.at[set];
+
+	*ret_count = entry->size / sizeof(uint32_t);
+	return entry->bytes;
+}
 /* The set of those labels of a node that requests name. */
 uint32_t schedule_label_set_of(struct schedule_states *states, const struct labels *labels);
 /* Ray's rank of the first selector of a placed set that the labels satisfy, which decides; 0: none. */

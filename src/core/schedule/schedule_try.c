@@ -1,6 +1,6 @@
 /* The candidates of one try, and the choice of the best: see schedule_try.h.
  *
- * A candidate is a class of equal nodes, or a new node of a type. Its key is exact, or an upper bound:
+ * A candidate is a group of classes that are alike, one class, or new nodes. Its key is exact, or an upper bound:
  *
  *   unknown (labels INT_MAX) ──► bounded (bound_at) ──► filled (fresh: the key is exact)
  *       ▲                          ▲   │ no shape fits      │    │ nothing fits
@@ -416,40 +416,46 @@ static void add_stream(struct schedule_try *try, size_t ranking, int rank)
 				 .ranking = ranking, .part = part, .rank = rank }));
 }
 
-/* The rankings that have all classes of which the kinds accept one: those of the labels by which kinds are listed, and
- * for other kinds, and many labels, the one of all classes. */
+static void add_rare(void *context, uint32_t tag)
+{
+	struct schedule_try *try = context;
+	const struct schedule_ranking *ranking = &try->run->classes.rankings.at[1 + tag];
+
+	if (try->rank_common >= 0 && (ranking->parts[0].count || ranking->parts[1].count))
+		add_stream(try, 1 + tag, try->rank_common);
+}
+
+/* The rankings that have all nodes of which the kinds accept one: those of the labels by which kinds are listed, and
+ * for other kinds, and many labels, the one of all groups; and those of classes apart. */
 static void make_streams(struct schedule_try *try)
 {
-	const struct schedule_run *run = try->run;
-	uint32_t names = (uint32_t)run->words.name_count;
-	int highest = 0, rank_all = 0;
-	bool all = false;
+	uint32_t names = (uint32_t)try->run->words.name_count;
+	int highest = 0, rank_all = -1;
 
+	try->rank_common = -1;
 	VEC_EACH(const struct schedule_tag, tag, &try->requests->tags) {
 		int rank = try->requests->kinds.at[tag->kind].rank;
 		struct schedule_stream *last =
 			try->streams.count ? &try->streams.at[try->streams.count - 1] : NULL;
-		size_t ranking;
+		bool all = !try->ranked || tag->tag < names || tag->tag == SCHEDULE_TAG_EVERYWHERE;
 
 		highest = rank > highest ? rank : highest;
-		if (!try->ranked || tag->tag < names || tag->tag == SCHEDULE_TAG_EVERYWHERE) {
-			all = true;
+		if ((all || !try->run->classes.rare[tag->tag]) && rank > try->rank_common)
+			try->rank_common = rank;
+		if (all)
 			rank_all = rank > rank_all ? rank : rank_all;
-			continue;
-		}
-		ranking = run->classes.ranking_of[tag->tag - names];
-		if (last && last->ranking == ranking)
+		else if (last && last->ranking == 1 + tag->tag)
 			last[-1].rank = last->rank = rank > last->rank ? rank : last->rank;
 		else
-			add_stream(try, ranking, rank);
+			add_stream(try, 1 + tag->tag, rank);
 	}
 	if (try->streams.count > STREAMS_MAX) {
 		try->streams.count = 0;
-		all = true;
-		rank_all = highest;
+		rank_all = try->rank_common = highest;
 	}
-	if (all)
+	if (rank_all >= 0)
 		add_stream(try, 0, rank_all);
+	schedule_alike_part(try->run, try->requests, try, add_rare);
 }
 
 /* Expects run, requests and list. */
@@ -467,7 +473,7 @@ static void try_init(struct schedule_try *try)
 		try->shares = try->shares && !list->shapes[i].anti_label_count;
 	}
 	run->classes.tries++;
-	try->shared_ids.arena = try->cells_ids.arena = run->attempt;
+	try->cells_ids.arena = run->attempt;
 	try->ranked = run->classes.lasting && !run->policy.shuffle && !try->requests->adds_labels;
 	make_streams(try);
 	try->next_rank = run->problem->type_count;
@@ -478,29 +484,15 @@ static void try_init(struct schedule_try *try)
 
 /* ---- turns ---- */
 
-/* The type whose traits decide between nodes that are alike. */
-static uint32_t trait_of(const struct schedule_run *run, uint32_t state)
-{
-	uint32_t type = run->states.states.at[state].type;
-
-	return run->traits[type == SCHEDULE_ID_NONE ? run->problem->type_count : type];
-}
-
 static bool turn_before(const struct schedule_try *try, const struct schedule_turn *a,
 			const struct schedule_turn *b)
 {
+	uint32_t first = schedule_trait_of(try->run, a->state),
+		 second = schedule_trait_of(try->run, b->state);
+
 	if (a->last != b->last)
 		return b->last;
-	if (a->state != b->state) {
-		uint32_t first = trait_of(try->run, a->state),
-			 second = trait_of(try->run, b->state);
-
-		if (first != second)
-			return first < second;
-	}
-	if (a->rank != b->rank)
-		return a->rank < b->rank;
-	return schedule_order_before(try->run, a->node, b->node);
+	return first != second ? first < second : a->rank < b->rank;
 }
 
 static void turn_push(struct schedule_try *try, struct schedule_candidate *c,
@@ -509,8 +501,6 @@ static void turn_push(struct schedule_try *try, struct schedule_candidate *c,
 	struct schedule_turn *turns;
 	size_t at;
 
-	if (!c->turns.capacity)
-		VEC_RESERVE(try->run->attempt, &c->turns, 1);
 	VEC_PUSH(try->run->attempt, &c->turns, turn);
 	turns = c->turns.at;
 	for (at = c->turns.count - 1; at && turn_before(try, &turn, &turns[(at - 1) / 2]);
@@ -575,6 +565,8 @@ static void add_types(struct schedule_try *try, struct schedule_candidate *c)
 /* The key is read again. */
 static void forget_key(struct schedule_candidate *c)
 {
+	if (c->cell && c->cell->members.count == 1)
+		c->cell->version++; /* no other has it */
 	c->fresh = false;
 	c->cell = NULL;
 	c->bound_at = -1;
@@ -615,17 +607,45 @@ static void read_node(struct schedule_try *try, struct schedule_candidate *c, ui
 	c->rest = rest;
 }
 
-/* Continues with the first turn, and puts the candidate into its place; without one it is dropped. */
-static void take_turn(struct schedule_try *try, struct schedule_candidate *c)
+/* Of the group: the first class that is not apart; SCHEDULE_ID_NONE: there is none. */
+static uint32_t first_class(struct schedule_try *try, uint32_t group)
 {
+	struct schedule_classes *classes = &try->run->classes;
+	const struct schedule_group *own = &classes->groups.at[group];
+
+	if (own->of != SCHEDULE_ID_NONE)
+		return classes->at.at[own->of].members.count ? own->of : SCHEDULE_ID_NONE;
+	while (own->states.count) {
+		uint32_t state = own->states.at[0];
+
+		if (classes->at.at[state].apart != classes->tries)
+			return state;
+		schedule_class_hide(try->run, state);
+		VEC_PUSH(try->run->attempt, &try->hidden, state);
+	}
+	return SCHEDULE_ID_NONE;
+}
+
+/* Reads the first turn; false: there is none. */
+static bool read_turn(struct schedule_try *try, struct schedule_candidate *c)
+{
+	const struct schedule_work *works = try->run->nodes.at;
 	const struct schedule_turn *turn;
 
-	add_types(try, c);
-	if (!c->turns.count) {
-		if (c->listed)
-			heap_drop(try, c);
-		return;
+	if (c->group != SCHEDULE_ID_NONE) {
+		uint32_t state = first_class(try, c->group), node;
+
+		if (state == SCHEDULE_ID_NONE)
+			return false;
+		if (state != c->state)
+			change_state(try, c, state);
+		node = schedule_class_best(try->run, state);
+		read_node(try, c, node, works[node].placed, works[node].rest);
+		return true;
 	}
+	add_types(try, c);
+	if (!c->turns.count)
+		return false;
 	turn = &c->turns.at[0];
 	if (turn->state != c->state)
 		change_state(try, c, turn->state);
@@ -633,25 +653,24 @@ static void take_turn(struct schedule_try *try, struct schedule_candidate *c)
 	c->rank = turn->rank;
 	if (turn->type != SCHEDULE_ID_NONE)
 		c->type = turn->type;
-	else if (c->resized)
-		read_node(try, c, turn->node, turn->placed, c->rest);
 	else
-		read_node(try, c, turn->node, try->run->nodes.at[turn->node].placed,
-			  try->run->nodes.at[turn->node].rest);
-	if (c->listed) {
-		heap_move(try, c);
-		return;
-	}
-	/* A candidate that was removed from the heap is not reviewed. */
-	forget_key(c);
-	heap_add(try, c);
+		read_node(try, c, turn->node, turn->placed, c->rest);
+	return true;
 }
 
-static struct schedule_alike *alike_of(struct schedule_try *try)
+/* Continues with the first turn, and puts the candidate into its place; without one it is dropped. */
+static void take_turn(struct schedule_try *try, struct schedule_candidate *c)
 {
-	if (!try->alike)
-		try->alike = schedule_alike_of(try->run, try->requests);
-	return try->alike;
+	if (!read_turn(try, c)) {
+		if (c->listed)
+			heap_drop(try, c);
+	} else if (c->listed) {
+		heap_move(try, c);
+	} else {
+		/* A candidate that was removed from the heap is not reviewed. */
+		forget_key(c);
+		heap_add(try, c);
+	}
 }
 
 static void add_launch(struct schedule_try *try, const uint32_t *types, size_t count, bool alone)
@@ -669,12 +688,12 @@ static void add_launch(struct schedule_try *try, const uint32_t *types, size_t c
 /* The candidates of all types. */
 static void list_launches(struct schedule_try *try)
 {
-	struct schedule_alike *alike = alike_of(try);
+	const struct schedule_classes *classes = &try->run->classes;
 
 	if (try->launches.count)
 		return;
-	VEC_EACH(const uint32_t, group, &alike->with_types) {
-		const struct schedule_alike_group *own = &alike->groups.at[*group];
+	VEC_EACH(const uint32_t, group, &classes->with_types) {
+		const struct schedule_group *own = &classes->groups.at[*group];
 		size_t i = 0;
 
 		while (i < own->types.count &&
@@ -687,84 +706,59 @@ static void list_launches(struct schedule_try *try)
 		add_launch(try, type, 1, true);
 }
 
-/* Of nodes in this state and in those that are alike; NULL: none are. */
-static struct schedule_candidate *shared_candidate(struct schedule_try *try, uint32_t state,
-						   uint32_t node)
+/* Makes the group a candidate, or returns it to its place. */
+static void add_group(struct schedule_try *try, uint32_t id)
 {
 	struct schedule_run *run = try->run;
-	uint32_t group, id;
+	struct schedule_group *group = &run->classes.groups.at[id];
+	uint32_t state;
 
-	if (run->states.states.at[state].running || try->requests->adds_selected)
-		return NULL;
-	group = schedule_alike_group(run, alike_of(try), try->requests, state);
-	if (try->alike->groups.at[group].states < 2)
-		return NULL;
-	id = schedule_alike_node(run, try->requests, group, state, node, &try->shared_ids);
-	if (id < try->shared.count)
-		return try->shared.at[id];
-	VEC_PUSH(run->attempt, &try->shared, schedule_candidate_new(try, state, SCHEDULE_NO_INDEX));
-	try->shared.at[id]->placed = run->nodes.at[node].placed;
-	try->shared.at[id]->rest = run->nodes.at[node].rest;
-	return try->shared.at[id];
+	if (group->stamp != run->classes.tries)
+		group->candidate = NULL;
+	group->stamp = run->classes.tries;
+	if (!group->candidate) {
+		state = first_class(try, id);
+		if (state == SCHEDULE_ID_NONE)
+			return;
+		group->candidate = schedule_candidate_new(try, state, SCHEDULE_NO_INDEX);
+		group->candidate->group = id;
+		group->candidate->alone = group->of != SCHEDULE_ID_NONE;
+		group->candidate->refused = !group->candidate->kinds.count;
+	}
+	if (!group->candidate->refused)
+		take_turn(try, group->candidate);
 }
 
-/* Of the first member of the class. */
-static struct schedule_candidate *candidate_of_class(struct schedule_try *try, uint32_t state)
-{
-	struct schedule_run *run = try->run;
-	struct schedule_class *class = &run->classes.at.at[state];
-	uint32_t node = schedule_class_best(run, state);
-
-	if (class->stamp == run->classes.tries && class->candidate &&
-	    (class->candidate->alone || !class->differ))
-		return class->candidate;
-	class->stamp = run->classes.tries;
-	class->waits = false;
-	class->candidate = shared_candidate(try, state, node);
-	if (class->candidate)
-		return class->candidate;
-	class->candidate = schedule_candidate_new(try, state, SCHEDULE_NO_INDEX);
-	class->candidate->alone = true;
-	return class->candidate;
-}
-
-/* Adds the first member of a class to the turns of its candidate; false: it has none, or waits. */
-static bool add_member(struct schedule_try *try, uint32_t state)
-{
-	struct schedule_class *class = &try->run->classes.at.at[state];
-	struct schedule_candidate *c;
-
-	if (!class->members.count || (class->waits && class->stamp == try->run->classes.tries))
-		return false;
-	c = candidate_of_class(try, state);
-	/* Nothing fits a candidate that was dropped with turns left. */
-	if ((!c->listed && c->turns.count) || !c->kinds.count)
-		return false;
-	class->waits = true;
-	turn_push(try, c,
-		  (struct schedule_turn){ .state = state,
-					  .type = SCHEDULE_ID_NONE,
-					  .node = schedule_class_best(try->run, state) });
-	return true;
-}
-
+/* The group of the class, or that of the class alone where it is apart. */
 static void add_class(struct schedule_try *try, uint32_t state)
 {
-	struct schedule_class *class = &try->run->classes.at.at[state];
+	const struct schedule_class *class = &try->run->classes.at.at[state];
 
-	if (add_member(try, state)) {
-		take_turn(try, class->candidate);
-	} else if (class->stamp != try->run->classes.tries) {
-		class->stamp = try->run->classes.tries;
-		class->candidate = NULL;
-	}
+	if (try->requests->adds_selected || class->apart == try->run->classes.tries)
+		add_group(try, schedule_alike_alone(try->run, state));
+	else
+		add_group(try, class->group);
 }
 
-/* Whether a class that is not a candidate yet could be better than this one. */
-static bool may_be_better(const struct schedule_try *try, const struct schedule_stream *stream,
-			  const struct schedule_class *class, const struct schedule_candidate *c)
+/* Of a list that adds labels of selectors each class is a candidate, as placed requests may select them. */
+static void add_classes(struct schedule_try *try, uint32_t id)
 {
-	int labels = class->labels ? class->labels : stream->rank;
+	struct schedule_classes *classes = &try->run->classes;
+
+	if (!try->requests->adds_selected || classes->groups.at[id].of != SCHEDULE_ID_NONE) {
+		add_group(try, id);
+		return;
+	}
+	classes->groups.at[id].stamp = classes->tries;
+	for (size_t i = 0; i < classes->groups.at[id].states.count; i++)
+		add_class(try, classes->groups.at[id].states.at[i]);
+}
+
+/* Whether a group that is not a candidate yet could be better than this one. */
+static bool may_be_better(const struct schedule_try *try, const struct schedule_stream *stream,
+			  const struct schedule_group *group, const struct schedule_candidate *c)
+{
+	int labels = group->labels ? group->labels : stream->rank;
 
 	if (!try->ranked || c->type != SCHEDULE_NO_INDEX)
 		return true;
@@ -772,12 +766,12 @@ static bool may_be_better(const struct schedule_try *try, const struct schedule_
 		return c->key.labels < labels;
 	if (c->key.accelerator_ok < 1 || c->key.types < try->types_max)
 		return true;
-	if (class->minimum > c->key.minimum || class->minimum < c->key.minimum)
-		return class->minimum > c->key.minimum;
-	return class->average >= c->key.average;
+	if (group->minimum > c->key.minimum || group->minimum < c->key.minimum)
+		return group->minimum > c->key.minimum;
+	return group->average >= c->key.average;
 }
 
-/* Makes the next class of a stream a candidate if it could be better than the best one; false: there is none. */
+/* Makes the next group of a stream a candidate if it could be better than the best one; false: there is none. */
 static bool add_next(struct schedule_try *try, const struct schedule_candidate *best)
 {
 	struct schedule_classes *classes = &try->run->classes;
@@ -787,16 +781,16 @@ static bool add_next(struct schedule_try *try, const struct schedule_candidate *
 	VEC_EACH(struct schedule_stream, stream, &try->streams) {
 		const struct schedule_ranking *ranking = &classes->rankings.at[stream->ranking];
 		size_t count = ranking->parts[stream->part].count;
-		const uint32_t *states = ranking->parts[stream->part].at;
+		const uint32_t *groups = ranking->parts[stream->part].at;
 
 		while (stream->next < count &&
-		       classes->at.at[states[stream->next]].stamp == classes->tries)
+		       classes->groups.at[groups[stream->next]].stamp == classes->tries)
 			stream->next++;
 		if (stream->next == count ||
 		    (best &&
-		     !may_be_better(try, stream, &classes->at.at[states[stream->next]], best)))
+		     !may_be_better(try, stream, &classes->groups.at[groups[stream->next]], best)))
 			continue;
-		add_class(try, states[stream->next++]);
+		add_classes(try, groups[stream->next++]);
 		return true;
 	}
 	return false;
@@ -810,8 +804,10 @@ static void improve(struct schedule_try *try, struct schedule_candidate *c)
 
 	if (!bounded && c->bound_at >= 0 && fill(try, c, true))
 		return;
-	if (!(bounded ? fill(try, c, false) : bound(try, c)))
+	if (!(bounded ? fill(try, c, false) : bound(try, c))) {
+		c->refused = true;
 		heap_drop(try, c);
+	}
 }
 
 /* Fills stale candidates again where they are, near their old keys: a choice changes the fills of many nodes
@@ -867,18 +863,18 @@ static struct schedule_candidate *find_best(struct schedule_try *try)
 static void book(struct schedule_try *try, struct schedule_candidate *c,
 		 const struct schedule_fill *fill, size_t fill_count)
 {
-	struct schedule_turn turn = turn_pop(try, c);
-	bool more = false;
+	uint32_t state = c->state;
 
-	if (turn.type != SCHEDULE_ID_NONE) {
-		turn_push(try, c, turn_of_type(try, turn.type, try->next_rank++));
-	} else if (!c->resized) {
-		try->run->classes.at.at[turn.state].waits = false;
-		more = add_member(try, turn.state);
+	if (c->group == SCHEDULE_ID_NONE) {
+		struct schedule_turn turn = turn_pop(try, c);
+
+		if (turn.type != SCHEDULE_ID_NONE)
+			turn_push(try, c, turn_of_type(try, turn.type, try->next_rank++));
 	}
 	take_turn(try, c);
-	if (more && try->run->classes.at.at[turn.state].candidate != c)
-		take_turn(try, try->run->classes.at.at[turn.state].candidate);
+	/* Its class may be in another group now. */
+	if (c->group != SCHEDULE_ID_NONE && try->run->classes.at.at[state].members.count)
+		add_class(try, state);
 	try->choices++;
 	for (size_t i = 0; i < fill_count; i++) {
 		uint32_t shape = fill[i].shape;
@@ -945,8 +941,11 @@ static void take_best(struct schedule_try *try)
 		chosen->again = best->resized && !removed;
 		chosen->rest = best->rest;
 		book(try, best, chosen->fill, chosen->fill_count);
-		if (type != SCHEDULE_NO_INDEX && run->problem->types[type].hosts > 1)
+		if (type != SCHEDULE_NO_INDEX && run->problem->types[type].hosts > 1) {
+			if (best->alone)
+				run->classes.at.at[state].apart = run->classes.tries;
 			add_class(try, state);
+		}
 	}
 }
 
@@ -1246,6 +1245,8 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 		undo(&try);
 	else
 		keep(&try);
+	VEC_EACH(const uint32_t, state, &try.hidden)
+		schedule_class_show(run, *state);
 	arena_reset(run->attempt);
 	return left;
 }

@@ -8,23 +8,25 @@
 
 #include "core/schedule/schedule_run.h"
 
-/* Nodes or types of one candidate: classes and types that are alike, or nodes that are equal once they are resized, of
- * which Ray examines the first. */
+/* Types of one candidate that are alike, or nodes that are equal once they are resized, of which Ray examines the
+ * first. */
 struct schedule_turn {
 	bool last; /* a new node beyond the room of its type: after all others */
 	uint32_t state;
 	uint32_t type; /* SCHEDULE_ID_NONE: a node */
 	uint32_t node, placed;
-	uint64_t rank; /* of types, and of nodes that would be resized */
+	uint64_t rank;
 };
 
 struct schedule_candidate {
 	uint32_t state;
 	size_t type;                     /* whose turn it is; SCHEDULE_NO_INDEX: existing nodes */
-	VEC(struct schedule_turn) turns; /* a heap, the best first */
+	uint32_t group;                  /* of nodes as they are; else SCHEDULE_ID_NONE */
+	VEC(struct schedule_turn) turns; /* of others: a heap, the best first */
 	const uint32_t *types; /* each better than the next but for `last`; without those apart */
 	size_t type_count, types_read; /* types_read: that had a turn */
 	bool alone;         /* of one class, whatever its members differ in, or of one type */
+	bool refused;       /* nothing fits, whatever its turn */
 	bool fresh, listed; /* fresh: fill and key are valid; listed: in the heap */
 	bool last;          /* of the turn */
 	/* Of equal keys the earlier is chosen: of classes by the first member, of types by rank. */
@@ -80,7 +82,7 @@ struct schedule_holders {
 	size_t count, most; /* most: before those out of date are removed */
 };
 
-/* Classes that become candidates, in the order of a ranking. */
+/* Groups that become candidates, in the order of a ranking. */
 struct schedule_stream {
 	size_t ranking, part;
 	int rank; /* of labels, at most, where the list decides it */
@@ -120,14 +122,13 @@ struct schedule_try {
 	VEC(struct schedule_candidate *) heap;  /* the best first */
 	VEC(struct schedule_candidate *) stale; /* were filled with more units than are left */
 	VEC(struct schedule_stream) streams;
-	struct schedule_alike *alike; /* NULL: not needed yet */
-	struct schedule_intern shared_ids;
-	VEC(struct schedule_candidate *) shared;   /* of nodes that are alike, by these */
+	int rank_common;      /* of kinds whose streams have groups; -1: of none */
+	VEC(uint32_t) hidden; /* classes apart that were taken out of the heap of their group */
 	VEC(struct schedule_candidate *) launches; /* of new nodes */
 	uint64_t next_rank;                        /* of types */
 	int64_t new_before;                        /* new nodes of the run before the try */
 	uint32_t first_new;                        /* the first node that the try launches */
-	bool ranked;        /* the rankings bound the keys of the remaining classes */
+	bool ranked;        /* the rankings bound the keys of the remaining groups */
 	uint32_t types_max; /* upper bound over all keys */
 	VEC(struct schedule_chosen) chosen;
 	bool *exhausted; /* by node that may be resized; NULL: none may */

@@ -326,6 +326,34 @@ static void pairs_are_on_different_nodes(void **state)
 }
 
 /* Constraints that count the same nodes share their classes; beside those that may count others they do not. */
+/* A name that one type has, for each type; some bundles of the constraint need one. */
+static void give_tools(struct random_problem *r, struct arena *arena)
+{
+	static const char *const TOOLS[RANDOM_TYPES] = { "t0", "t1", "t2", "t3", "t4", "t5" };
+
+	for (size_t i = 1; i < r->problem.type_count; i++)
+		r->types[i].resources =
+			resources_with(arena, &r->types[i].resources, TOOLS[i], UNITS(2));
+	for (size_t i = 1; i < r->problem.node_count; i++)
+		r->nodes[i].total = resources_with(arena, &r->nodes[i].total,
+						   TOOLS[r->nodes[i].type], UNITS(2));
+	for (size_t i = 0; i < r->constraint.count; i++) {
+		size_t tool = (size_t)pick_below(r, 2 * RANDOM_TYPES);
+		struct ray_request *request = ARENA_NEW(arena, struct ray_request);
+		struct bundle_entry *entries;
+
+		*request = *r->bundles[i].request;
+		r->bundles[i].request = request;
+		if (tool >= RANDOM_TYPES)
+			continue;
+		entries = arena_array(arena, request->bundle_count + 1, sizeof(*entries));
+		memcpy(entries, request->bundle, request->bundle_count * sizeof(*entries));
+		entries[request->bundle_count++] =
+			(struct bundle_entry){ .name = TOOLS[tool], .amount = UNITS(1) };
+		request->bundle = entries;
+	}
+}
+
 static void constraints_with_classes_of_their_own_are_placed_alike(void **state)
 {
 	(void)state;
@@ -337,6 +365,8 @@ static void constraints_with_classes_of_their_own_are_placed_alike(void **state)
 
 		random_make(&world, &arena, seed);
 		random_make(&other, &arena, seed + 1);
+		give_tools(&world, &arena);
+		give_tools(&other, &arena);
 		for (size_t j = 0; j < 4; j++)
 			constraints[j] = j % 2 ? other.constraint : world.constraint;
 		world.problem.constraints = constraints;

@@ -399,6 +399,27 @@ static void placed_selectors_count_on_every_member_of_a_class(void **state)
 	assert_int_equal(result->nodes[3].placement_count, 1);
 }
 
+/* The workers of two groups are alike but for the priority. */
+static void of_workers_that_are_alike_the_better_group_is_first(void **state)
+{
+	struct world *w = *state;
+
+	w->types[2].resources = w->types[1].resources;
+	w->types[2].priority = 1;
+	w->nodes[1] = starting_of(w->types, 1, 1);
+	w->nodes[2] = starting_of(w->types, 2, 2);
+	w->problem.node_count = 3;
+	for (size_t i = 0; i < 2; i++)
+		w->gangs[i] = gang_of(&w->arena,
+				      request_of(&w->arena,
+						 resources_of(&w->arena, "CPU", UNITS(5), NULL)),
+				      1, 0, "gang");
+	w->problem.gang_count = 1;
+	assert_true(run(w)->nodes[2].needed);
+	w->problem.gang_count = 2;
+	assert_int_equal(run(w)->nodes[2].placements[0].index, 0);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -417,6 +438,7 @@ int main(void)
 		CASE(a_huge_count_costs_nothing),
 		CASE(fits_empty_minds_labels_and_parts),
 		CASE(placed_selectors_count_on_every_member_of_a_class),
+		CASE(of_workers_that_are_alike_the_better_group_is_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
