@@ -1,5 +1,5 @@
 /* Nodes that are alike. A group of the problem makes its nodes differ by names and labels of its own, so that
- * there may be as many states as groups; a list mentions few of them. What few types have, or no list mentions, is rare.
+ * there may be as many states as groups; a list mentions few of them. A name or label that few types have, or no list mentions, is rare.
  * Classes that differ in what is rare alone, and in the traits of their types, take the same fills with the same scores
  * of each list that mentions nothing rare of theirs: they are a group, whose nodes and types are chosen in turn. With
  * the types

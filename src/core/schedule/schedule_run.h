@@ -133,7 +133,7 @@ struct schedule_classes {
 	uint64_t tries;
 };
 
-/* What nodes in a state that does not run have in common with those that are alike: an id, and whether they have
+/* A state that does not run: the id of its part that nodes have in common with those that are alike, and whether it has
  * something rare. */
 struct schedule_core {
 	uint32_t id; /* + 1; 0: not read yet */
