@@ -91,12 +91,17 @@ struct nearest nearest_start(const char *typed)
 void nearest_offer(struct nearest *nearest, const char *word)
 {
 	size_t size = strnlen(nearest->typed, NEAREST_BYTES_MAX + 1);
-	size_t distance = nearest_distance(nearest->typed, word);
+	size_t errors_max = least(size / BYTES_PER_ERROR, ERRORS_MAX);
+	size_t other = strnlen(word, NEAREST_BYTES_MAX + 1), distance;
+	bool prefix = size >= PREFIX_MIN && continues(word, nearest->typed);
 
-	if (distance > least(size / BYTES_PER_ERROR, ERRORS_MAX)) {
+	/* The difference of their lengths is the least that their distance can be. */
+	if (!prefix && (other > size ? other - size : size - other) > errors_max)
+		return;
+	distance = nearest_distance(nearest->typed, word);
+	if (distance > errors_max) {
 		/* Words that continue the typed one are behind all that are near by errors. */
-		if (size < PREFIX_MIN || distance > NEAREST_BYTES_MAX ||
-		    !continues(word, nearest->typed))
+		if (!prefix || distance > NEAREST_BYTES_MAX)
 			return;
 		distance += ERRORS_MAX;
 	}

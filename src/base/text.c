@@ -54,16 +54,16 @@ bool text_is_among(const char *text, const char *const *list, size_t count)
 
 bool text_is_word(const char *text, const char *words)
 {
-	size_t size = strlen(text);
+	for (;; words++) {
+		const char *at = text;
 
-	for (;;) {
-		size_t word = strcspn(words, "|");
-
-		if (word == size && memcmp(words, text, size) == 0)
+		for (; *at != '\0' && *at == *words && *words != '|'; at++)
+			words++;
+		if (*at == '\0' && (*words == '|' || *words == '\0'))
 			return true;
-		if (words[word] == '\0')
+		words = strchrnul(words, '|');
+		if (*words == '\0')
 			return false;
-		words += word + 1;
 	}
 }
 

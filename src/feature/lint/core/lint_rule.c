@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 
 const char *lint_severity_name(enum lint_severity severity)
 {
@@ -52,13 +53,28 @@ static const char *quoted(struct arena *arena, const char *name)
 	return text;
 }
 
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || text_is_digit(c) || c == '_' ||
+	       c == '-';
+}
+
 const char *lint_path_member(struct arena *arena, const char *path, const char *name)
 {
-	static const char plain[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-	if (name[0] == '\0' || name[strspn(name, plain)] != '\0')
+	size_t before = strlen(path), size = 0;
+	char *text;
+
+	while (is_plain(name[size]))
+		size++;
+	if (size == 0 || name[size] != '\0')
 		return arena_printf(arena, "%s[\"%s\"]", path, quoted(arena, name));
-	return arena_printf(arena, "%s%s%s", path, path[0] != '\0' ? "." : "", name);
+	/* Not formatted: this is called for each place that lint looks at. */
+	text = arena_alloc(arena, before + size + 2);
+	memcpy(text, path, before);
+	if (before > 0)
+		text[before++] = '.';
+	memcpy(text + before, name, size);
+	return text;
 }
 
 const char *lint_member_name(const char *path)

@@ -69,8 +69,8 @@ static bool is_option_in_resources(const struct lint_subject *subject, const cha
 {
 	const struct device_row *row = device_find(subject->context->devices, name);
 
-	return nearest_distance(name, "cpu") == 0 || nearest_distance(name, "gpu") == 0 ||
-	       nearest_distance(name, "memory") == 0 ||
+	return text_equal_ignoring_case(name, "cpu") || text_equal_ignoring_case(name, "gpu") ||
+	       text_equal_ignoring_case(name, "memory") ||
 	       (row && strcmp(row->ray_resource, "GPU") == 0);
 }
 
@@ -282,9 +282,9 @@ static const char *ray_resource_of(const struct lint_subject *subject, const cha
 	static const char *const cpus[] = { "cpu", "cpus" }, *const gpus[] = { "gpu", "gpus" };
 	const struct device_row *row = device_find(subject->context->devices, name);
 	for (size_t i = 0; i < 2; i++) {
-		if (nearest_distance(name, cpus[i]) == 0)
+		if (text_equal_ignoring_case(name, cpus[i]))
 			return "CPU";
-		if (nearest_distance(name, gpus[i]) == 0)
+		if (text_equal_ignoring_case(name, gpus[i]))
 			return "GPU";
 	}
 	return row && row->ray_resource[0] != '\0' ? row->ray_resource : NULL;
@@ -301,15 +301,16 @@ static const char *declaration(struct arena *arena, const char *resource, const 
 
 static void check_option(struct lint_subject *subject, const struct label *param, const char *path)
 {
-	const char *resource = ray_resource_of(subject, param->key);
+	const char *resource;
 	struct nearest nearest = nearest_start(param->key);
 	char hint[NEAREST_HINT_SIZE];
 	bool misspelt;
+	if (text_is_among(param->key, options, sizeof(options) / sizeof(options[0])))
+		return;
+	resource = ray_resource_of(subject, param->key);
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		nearest_offer(&nearest, options[i]);
 	misspelt = nearest.word && (nearest.distance <= 1 || param->key[0] == '-');
-	if (nearest.word && strcmp(nearest.word, param->key) == 0)
-		return;
 	if (resource)
 		lint_report_finding(
 			subject, LINT_RULE_RAY_START_PARAM_UNKNOWN, path,
