@@ -1,5 +1,5 @@
 /* feature/repair/core/repair_grants: the limit of Nodes under repair over all RayClusters. */
-#include "feature/repair/core/repair_grants.h"
+#include "feature/repair/core/repair.h"
 
 #include "core/model/pool.h"
 #include "core/model/snapshot.h"

@@ -11,7 +11,6 @@
 #include "ctl/shared/options.h"
 #include "ctl/watch/nodes.h"
 #include "feature/repair/core/repair.h"
-#include "feature/repair/ctl/worker_failures.h"
 #include "kube/kube_informer.h"
 #include "test/support/feature_alone.h"
 #include "test/support/kube_script.h"
@@ -28,6 +27,10 @@
 	"','uid':'u','resourceVersion':'3','creationTimestamp':'2026-11-20T10:00:00Z'},'spec':{"   \
 	"'nodeName':'" node "','reason':'double bit error'},'status':{'conditions':[" conditions   \
 	"]}}"
+#define OF_PODS(name, node, members)                                                               \
+	"{'metadata':{'namespace':'nvsentinel','name':'" name                                      \
+	"','uid':'u','resourceVersion':'3'},'spec':{'nodeName':'" node "','podsToDrain':{" members \
+	"}}}"
 #define NODE                                                                                       \
 	"{'metadata':{'name':'n1'},'status':{'conditions':[{'type':'SysLogsXIDError','status':"    \
 	"'True','message':'Xid 79','lastTransitionTime':'2026-11-20T10:00:00Z'}]}}"
@@ -48,12 +51,13 @@ static int status;
 static char sent[2048]; /* the body of the last patch */
 static _Atomic int patches;
 static int woken;
+static bool other_is_woken;
 
 static bool wake(void *context, const char *namespace_, const char *name)
 {
 	(void)context;
 	assert_string_equal(namespace_, "a");
-	assert_string_equal(name, "demo");
+	assert_string_equal(name, other_is_woken ? "other" : "demo");
 	woken++;
 	return true;
 }
@@ -104,6 +108,7 @@ static int setup(void **state)
 	script = (struct kube_script){ .loop = NULL };
 	arena = ARENA_INIT;
 	patches = woken = 0;
+	other_is_woken = false;
 	status = 200;
 	pods = LIST_OF("");
 	script_start(&script, serve, &KUBE_CLIENT_OPTIONS_INIT);
@@ -186,6 +191,42 @@ static void test_a_complete_request_is_left_alone(void **state)
 	assert_int_equal(server_count(script.server, PATCH("d1")), 0);
 }
 
+/* With podsToDrain the others do not count; a Pod that is elsewhere now, or has ended, is drained. */
+static void test_a_request_of_pods_waits_for_these_alone(void **state)
+{
+	(void)state;
+	pods = LIST_OF(POD("w-1", "n1", "Running") "," POD("w-2", "n2", "Running") "," POD(
+		"w-3", "", "Pending"));
+	requests = LIST_OF(OF_PODS("d1", "n1", "'a':['w-1','w-9']") "," OF_PODS(
+		"d2", "n1", "'b':['w-1'],'a':['w-2']") "," OF_PODS("d3", "n1",
+								   "") "," REQUEST("d4", "", ""));
+	start();
+	await_patches(2);
+	assert_int_equal(server_count(script.server, PATCH("d2/status")), 1);
+	assert_int_equal(server_count(script.server, PATCH("d3/status")), 1);
+}
+
+/* Two of one Node, of which each asks for a Pod. */
+static void test_all_requests_of_a_node_are_in_the_snapshot(void **state)
+{
+	const struct pod pod = { .name = "w-1", .spec = { .node_name = "n1" } };
+	const struct pod *list[] = { &pod };
+	const struct ray_cluster cluster = { .namespace_ = "a", .name = "demo" };
+	struct snapshot snapshot = { .pods = list, .pod_count = 1 };
+
+	(void)state;
+	pods = LIST_OF(POD("w-1", "n1", "Running") "," POD("w-2", "n1", "Running"));
+	requests =
+		LIST_OF(OF_PODS("d1", "n1", "'a':['w-1']") "," OF_PODS("d2", "n1", "'a':['w-2']"));
+	start();
+	assert_true(loop_wait_until(script.loop, has_woken, NULL, WAIT_MS));
+	repair_feature.observe(drainer, &cluster, &arena, &snapshot);
+	assert_int_equal(snapshot.drain_request_count, 2);
+	assert_true(snapshot.drain_requests[0].has_pods);
+	assert_string_equal(snapshot.drain_requests[0].pods[0].namespace_, "a");
+	assert_string_equal(snapshot.drain_requests[0].pods[0].names.at[0], "w-1");
+}
+
 static void test_its_clusters_decide_with_it(void **state)
 {
 	const struct pod pod = { .name = "w-1", .spec = { .node_name = "n1" } };
@@ -254,6 +295,27 @@ static void test_one_node_of_all_ray_clusters_is_granted(void **state)
 	assert_true(loop_wait_until(script.loop, has_woken, NULL, WAIT_MS));
 	assert_int_equal(grants_of("demo"), 1);
 	assert_int_equal(grants_of("other"), 0);
+	features_forget(alone, "a", "demo"); /* the RayCluster is deleted */
+	other_is_woken = true;
+	woken = 0;
+	assert_true(loop_wait_until(script.loop, has_woken, NULL, WAIT_MS));
+	assert_int_equal(grants_of("other"), 1);
+}
+
+/* The hint of --repair-conditions, which `start` logs. */
+static void test_a_misspelt_condition_is_hinted_at(void **state)
+{
+	char hint[NEAREST_HINT_SIZE];
+
+	(void)state;
+	assert_string_equal(repair_condition_hint("SysLogXIDError", hint),
+			    "; did you mean SysLogsXIDError?");
+	assert_string_equal(repair_condition_hint("xidcriticalerror=True", hint),
+			    "; did you mean XidCriticalError?");
+	assert_string_equal(repair_condition_hint("SysLogsXIDError", hint), "");
+	assert_string_equal(repair_condition_hint("Ready=Unknown", hint), "");
+	assert_string_equal(repair_condition_hint("KernelDeadlock", hint), "");
+	assert_string_equal(repair_condition_hint("", hint), "");
 }
 
 /* ---- failed workers ---- */
@@ -532,10 +594,16 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_complete_request_is_left_alone, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_a_request_of_pods_waits_for_these_alone, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_all_requests_of_a_node_are_in_the_snapshot,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_its_clusters_decide_with_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_refusal_does_not_keep_others_waiting, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_one_node_of_all_ray_clusters_is_granted, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_misspelt_condition_is_hinted_at, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_failed_workers_are_in_the_snapshot, setup,
 						teardown),

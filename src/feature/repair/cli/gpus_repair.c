@@ -1,7 +1,6 @@
 #include "feature/repair/cli/gpus_repair.h"
 
-#include "feature/repair/core/repair_signal.h"
-#include "feature/repair/model/repair.h"
+#include "feature/repair/core/repair.h"
 
 /* "taint nvidia.com/gpu-xid-error since 2026-11-20T09:59:20Z"; NULL for a cordon, which has its own note. */
 static const char *sign_of(const struct node *node, struct arena *arena)

@@ -48,10 +48,52 @@ static const struct field metadata_fields[] = {
 	FIELD_END,
 };
 
+static const struct field drain_pods_fields[] = {
+	FIELD_TEXT(struct drain_pods, namespace_, "namespace"),
+	FIELD_TEXTS(struct drain_pods, names, "names"),
+	FIELD_END,
+};
+
+/* {namespace: [name]} */
+static int pods_decode(const struct json_at *member, const struct field *field UNUSED, void *object)
+{
+	struct arena *arena = member->reader->arena;
+	VEC(struct drain_pods) pods = { .at = NULL };
+	struct drain_request *request = object;
+
+	if (json_optional(member, JSON_OBJECT))
+		return -1;
+	for (struct json_at at = json_first(member); at.json; json_next(&at)) {
+		struct drain_pods *own = VEC_ADD(arena, &pods);
+
+		own->namespace_ = arena_strdup(arena, at.name);
+		if (field_decode(&at, &drain_pods_fields[1], own))
+			return -1;
+	}
+	request->has_pods = json_is_given(member);
+	request->pods = pods.at;
+	request->pods_count = pods.count;
+	return 0;
+}
+
+static void write_pods(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct drain_request *request = object;
+
+	if (!request->has_pods)
+		return;
+	json_write_object_line(writer, field->name);
+	ARRAY_EACH(const struct drain_pods, own, request->pods, request->pods_count)
+		field_write_texts(writer, own->namespace_, &own->names);
+	json_write_object_end(writer);
+}
+
 static const struct field request_spec_fields[] = {
 	FIELD_NAME(REQUEST, node, "nodeName"),
 	FIELD_TEXT(REQUEST, check, "checkName"),
 	FIELD_TEXT(REQUEST, reason, "reason"),
+	FIELD_LIST(REQUEST, pods, pods_count, drain_pods_fields, "podsToDrain",
+		   .has = FIELD_HAS(REQUEST, has_pods), .read = pods_decode, .write = write_pods),
 	FIELD_END,
 };
 
@@ -103,7 +145,7 @@ const char *drain_request_patch_body(const struct drain_request *request, time_m
 		 ((struct condition){ .type = DRAIN_COMPLETE,
 				      .status = "True",
 				      .reason = "NoPods",
-				      .message = "no Pod of a RayCluster is on the Node",
+				      .message = "none of its Pods of a RayCluster is on the Node",
 				      .last_transition = now / MS_PER_SECOND * MS_PER_SECOND }));
 	patch.conditions = conditions.at;
 	patch.condition_count = conditions.count;

@@ -4,7 +4,6 @@
 
 #include "codec/schema/field.h"
 #include "feature/repair/core/repair.h"
-#include "feature/repair/model/repair.h"
 
 extern const struct field repair_spec_fields[];    /* of struct repair_spec */
 extern const struct field drain_request_fields[];  /* of struct drain_request, as in Kubernetes */

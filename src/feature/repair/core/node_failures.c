@@ -1,9 +1,6 @@
-#include "feature/repair/core/node_failures.h"
+#include "feature/repair/core/repair.h"
 
 #include <string.h>
-
-#include "feature/repair/core/repair_signal.h"
-#include "feature/repair/model/repair.h"
 
 /* Of the group, in NODE_FAILURES_MS. Workers that crash while the head is away say nothing of their Node. */
 static bool counts(const struct health *health, const struct group *group,

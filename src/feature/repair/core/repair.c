@@ -3,15 +3,11 @@
 #include <string.h>
 
 #include "base/int64.h"
-#include "base/map.h"
 #include "base/sort.h"
 #include "core/capacity/gpu_count.h"
 #include "core/decide/mark.h"
 #include "core/model/reason.h"
 #include "core/nodes/node_match.h"
-#include "feature/repair/core/node_failures.h"
-#include "feature/repair/core/repair_grants.h"
-#include "feature/repair/core/repair_signal.h"
 
 const char *repair_state_name(enum repair_state state)
 {
@@ -49,17 +45,24 @@ static struct repair_spec rule_of(const struct snapshot *snapshot)
 
 /* ---- the Nodes ---- */
 
-/* A Node with a sign of its own, of devices, or both; a signal without a name is none. */
+/* The weight of a sign, the least first. */
+enum rank { RANK_REPORTED = 0, RANK_LASTS, RANK_OF_PODS, RANK_OF_NODE };
+
+struct sign {
+	struct repair_signal of;
+	enum rank rank;
+};
+
 struct sick {
 	struct repair_node of;
 	const struct node *node; /* NULL: no cordon and no taint of it is known */
-	struct repair_signal signal, device;
-	VEC(const char *) pods; /* with such a device */
-	bool repelled;          /* it takes none of its worker Pods again */
-	bool has_head;
+	VEC(struct sign) signs;
+	VEC(const struct pod *) pods; /* the head, and workers that are not being deleted */
+	bool repelled;                /* it takes none of these workers again */
 };
 
-static struct sick *sick_at(const struct facts *facts, struct map *sick, const char *name)
+static struct sick *add_sign(const struct facts *facts, struct map *sick, const char *name,
+			     const struct repair_signal *signal)
 {
 	struct sick *own = map_get(sick, name);
 
@@ -69,52 +72,34 @@ static struct sick *sick_at(const struct facts *facts, struct map *sick, const c
 		own->repelled = true;
 		map_set(sick, name, own);
 	}
+	VEC_PUSH(facts->arena, &own->signs, ((struct sign){ .of = *signal }));
 	return own;
-}
-
-static void add_device(const struct facts *facts, struct sick *own, const struct device_sign *sign)
-{
-	const struct repair_signal signal =
-		repair_signal_of_device(&facts->snapshot->settings, sign, facts->arena);
-	const char *pod = sign->pod->name;
-
-	if (repair_signal_is_first(&signal, &own->device)) {
-		own->device = signal;
-		own->pods.count = 0;
-	}
-	if (signal.acts == own->device.acts &&
-	    (own->pods.count == 0 || strcmp(own->pods.at[own->pods.count - 1], pod) != 0))
-		VEC_PUSH(facts->arena, &own->pods, pod);
 }
 
 static struct map find_sick(const struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
+	const struct settings *settings = &snapshot->settings;
 	struct map sick = MAP_IN(facts->arena);
+	struct repair_signal signal;
 
 	ARRAY_EACH(const struct drain_request, request, snapshot->drain_requests,
-		   snapshot->drain_request_count) {
-		struct repair_signal *own;
-
-		if (drain_request_is_complete(request))
-			continue;
-		own = &sick_at(facts, &sick, request->node)->signal;
-		if (!own->name || request->created < own->since)
-			*own = repair_signal_of_request(request, facts->arena);
+		   snapshot->drain_request_count)
+		if (repair_signal_of_request(request, snapshot->cluster.namespace_, facts->arena,
+					     &signal))
+			(void)add_sign(facts, &sick, request->node, &signal);
+	VEC_EACH(const struct device_sign, sign, &facts->device_signs) {
+		signal = repair_signal_of_device(settings, sign, facts->arena);
+		(void)add_sign(facts, &sick, sign->pod->spec.node_name, &signal);
 	}
 	ARRAY_EACH(const struct node, node, snapshot->nodes, snapshot->node_count) {
-		struct sick *own = map_get(&sick, node->name);
-		struct repair_signal signal;
+		struct sick *own = repair_signal_of(settings, node, facts->arena, &signal) ?
+					   add_sign(facts, &sick, node->name, &signal) :
+					   map_get(&sick, node->name);
 
-		if (!own && repair_signal_of(&snapshot->settings, node, facts->arena, &signal)) {
-			own = sick_at(facts, &sick, node->name);
-			own->signal = signal;
-		}
 		if (own)
 			own->node = node;
 	}
-	VEC_EACH(const struct device_sign, sign, &facts->device_signs)
-		add_device(facts, sick_at(facts, &sick, sign->pod->spec.node_name), sign);
 	return sick;
 }
 
@@ -135,8 +120,8 @@ static bool is_repelled(const struct pod *pod, const struct node *node)
 	return node_match_taint(&pod->spec, node) || node_match_is_cordoned(&pod->spec, node);
 }
 
-/* Notes the worker Pods on the Nodes; returns the number of all Nodes that have some. */
-static int64_t count_pods(const struct facts *facts, const struct map *sick)
+/* Notes the Pods on the Nodes; returns the number of all Nodes that have workers. */
+static int64_t add_pods(const struct facts *facts, const struct map *sick)
 {
 	const struct snapshot *snapshot = facts->snapshot;
 	const struct name_set draining = draining_pods(facts);
@@ -145,68 +130,120 @@ static int64_t count_pods(const struct facts *facts, const struct map *sick)
 	for (size_t i = 0; i < snapshot->pod_count; i++) {
 		const struct pod *pod = snapshot->pods[i];
 		struct sick *own = map_get(sick, pod->spec.node_name);
+		bool is_worker = pod_is_worker(pod) && pod->spec.node_name[0] != '\0' &&
+				 !pod->deleting;
 
-		if (own) {
-			own->of.begun |= name_set_contains(&draining, pod->name);
-			own->has_head |= pod == facts->head_pod;
-		}
-		if (!pod_is_worker(pod) || pod->spec.node_name[0] == '\0' || pod->deleting)
-			continue;
-		map_set(&used, pod->spec.node_name, pod);
+		if (is_worker)
+			map_set(&used, pod->spec.node_name, pod);
 		if (!own)
 			continue;
-		own->of.workers++;
-		own->repelled &= own->node && is_repelled(pod, own->node);
-		repair_limits_add(&own->of, snapshot->pools, pod, facts->arena);
+		own->of.begun |= name_set_contains(&draining, pod->name);
+		if (is_worker || pod == facts->head_pod)
+			VEC_PUSH(facts->arena, &own->pods, pod);
+		if (is_worker)
+			own->repelled &= own->node && is_repelled(pod, own->node);
 	}
 	return (int64_t)used.count;
 }
 
-static enum repair_state state_of(const struct facts *facts, const struct repair_signal *signal,
-				  const struct repair_node *node)
+/* ---- the sign that counts ---- */
+
+static time_ms since(const struct facts *facts, const struct sick *own,
+		     const struct repair_signal *signal)
+{
+	return signal->acts && signal->since == TIME_NONE ?
+		       mark_since(facts, MARK_REPAIR, own->of.node) :
+		       signal->since;
+}
+
+/* The replacement of a worker with a tainted device gets another device. */
+static bool acts(const struct sick *own, const struct repair_signal *signal)
+{
+	return signal->acts && (own->repelled || signal->source == REPAIR_BY_DEVICE);
+}
+
+static enum rank rank_of(const struct facts *facts, const struct sick *own,
+			 const struct repair_signal *signal)
 {
 	int64_t after_ms = signal->after_ms;
 
-	if (after_ms > 0 && mark_find(facts, MARK_REPAIR_ENDED, node->node))
+	if (!acts(own, signal))
+		return RANK_REPORTED;
+	if (after_ms > 0 && mark_find(facts, MARK_REPAIR_ENDED, own->of.node))
 		after_ms = int64_max(after_ms, REPAIR_RETURNED_MS);
-	if (!node->begun && !due_passed(facts->due, node->since, after_ms))
-		return REPAIR_STATE_LASTS;
-	return facts->snapshot->settings.repair_dry_run ? REPAIR_STATE_DRY_RUN : REPAIR_STATE_WAITS;
+	if (!due_passed(facts->due, since(facts, own, signal), after_ms))
+		return RANK_LASTS;
+	return signal->pods ? RANK_OF_PODS : RANK_OF_NODE;
 }
 
-/* A sign of the Node that acts counts before those of its devices. */
-static void judge(const struct facts *facts, struct sick *own)
+static bool is_before(const struct sign *a, const struct sign *b)
 {
-	struct repair_node *node = &own->of;
-	const struct memory_mark *mark = mark_find(facts, MARK_REPAIR, node->node);
-	const struct repair_signal *signal = &own->signal;
-	bool acts = signal->acts && own->repelled;
+	if (a->rank != b->rank)
+		return a->rank > b->rank;
+	if (a->of.source != b->of.source)
+		return a->of.source < b->of.source;
+	return a->of.since < b->of.since;
+}
+
+/* Of a sign of some Pods with those of its equals; NULL: all there. */
+static const struct name_set *pods_of(const struct facts *facts, const struct sick *own,
+				      const struct sign *first)
+{
+	VEC(const char *) names = { .at = NULL };
 	struct name_set *pods;
 
-	if (own->device.name &&
-	    (!signal->name || node->workers == 0 || (!acts && own->device.acts))) {
-		signal = &own->device;
-		acts = signal->acts;
-		pods = ARENA_NEW(facts->arena, struct name_set);
-		*pods = name_set_of_strings(facts->arena,
-					    &(struct strings){ own->pods.at, own->pods.count });
-		node->pods = pods;
-		node->workers = (int64_t)pods->count;
+	if (!first->of.pods)
+		return NULL;
+	VEC_EACH(const struct sign, sign, &own->signs) {
+		if (sign->rank != first->rank || !sign->of.pods)
+			continue;
+		for (size_t i = 0; i < sign->of.pods->count; i++)
+			VEC_PUSH(facts->arena, &names, sign->of.pods->at[i]);
+	}
+	pods = ARENA_NEW(facts->arena, struct name_set);
+	*pods = name_set_of_strings(facts->arena, &(struct strings){ names.at, names.count });
+	return pods;
+}
+
+/* False: none of its Pods is there. */
+static bool judge(const struct facts *facts, struct sick *own)
+{
+	const struct memory_mark *mark = mark_find(facts, MARK_REPAIR, own->of.node);
+	bool dry_run = facts->snapshot->settings.repair_dry_run, has_head = false;
+	const struct sign *first = own->signs.at; /* there is one */
+	struct repair_node *node = &own->of;
+
+	VEC_EACH(struct sign, sign, &own->signs) {
+		sign->rank = rank_of(facts, own, &sign->of);
+		if (is_before(sign, first))
+			first = sign;
+	}
+	node->pods = pods_of(facts, own, first);
+	VEC_EACH(const struct pod *const, pod, &own->pods) {
+		if (node->pods && !name_set_contains(node->pods, (*pod)->name))
+			continue;
+		if (*pod == facts->head_pod) {
+			has_head = true;
+			continue;
+		}
+		node->workers++;
+		repair_limits_add(node, facts->snapshot->pools, *pod, facts->arena);
 	}
 	node->begun |= mark && mark->count > 0;
-	node->since = signal->since;
-	if (signal->acts && node->since == TIME_NONE)
-		node->since = mark_since(facts, MARK_REPAIR, node->node);
-	node->why = repair_signal_text(signal, facts->arena);
-	if (own->has_head)
+	node->since = since(facts, own, &first->of);
+	if (first->rank != RANK_REPORTED && node->workers > 0)
+		node->state = first->rank == RANK_LASTS && !node->begun ? REPAIR_STATE_LASTS :
+			      dry_run                                   ? REPAIR_STATE_DRY_RUN :
+									  REPAIR_STATE_WAITS;
+	node->why = repair_signal_text(&first->of, facts->arena);
+	if (has_head)
 		node->why = arena_printf(facts->arena, "%s; the head there stays", node->why);
-	if (acts && node->workers > 0)
-		node->state = state_of(facts, signal, node);
-	else if (signal->acts && node->workers > 0)
+	if (first->of.acts && first->rank == RANK_REPORTED && node->workers > 0)
 		node->why = arena_printf(facts->arena, "%s; it still takes %s", node->why,
 					 own->node && own->node->unschedulable ?
 						 "its Pods, which tolerate the cordon" :
 						 "Pods, so cordon it");
+	return node->workers > 0 || has_head;
 }
 
 static int compare_nodes(const void *left, const void *right)
@@ -226,11 +263,9 @@ static void add_nodes(const struct facts *facts, const struct repair_spec *rule,
 	for (size_t i = 0; i < sick->count; i++) {
 		struct sick *own = sick->entries[i].value;
 
-		if (own->of.workers == 0 && !own->device.name && !own->has_head)
-			continue;
 		own->of.drain_ms = rule->deadline_seconds * MS_PER_SECOND;
-		judge(facts, own);
-		VEC_PUSH(facts->arena, &repair->nodes, own->of);
+		if (judge(facts, own))
+			VEC_PUSH(facts->arena, &repair->nodes, own->of);
 	}
 	sort_stable(repair->nodes.at, repair->nodes.count, sizeof(*repair->nodes.at),
 		    compare_nodes);
@@ -317,7 +352,7 @@ static void find(struct facts *facts)
 	note_ended(facts, &sick);
 	if (sick.count == 0)
 		return;
-	used = count_pods(facts, &sick);
+	used = add_pods(facts, &sick);
 	repair = ARENA_NEW(facts->arena, struct plan_repair);
 	add_nodes(facts, &rule, &sick, repair);
 	if (repair->nodes.count == 0)

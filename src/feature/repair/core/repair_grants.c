@@ -1,4 +1,4 @@
-#include "feature/repair/core/repair_grants.h"
+#include "feature/repair/core/repair.h"
 
 #include <string.h>
 

@@ -1,28 +1,34 @@
-#include "feature/repair/core/repair_signal.h"
-
+#include <stdio.h>
 #include <string.h>
 
-#include "feature/repair/model/repair.h"
+#include "feature/repair/core/repair.h"
 
-#define DETAIL_MAX 100
+#define DETAIL_BYTES_MAX 103
 
 /* ---- what is read ---- */
 
 /* The status of a published condition while it is sick; NULL: it is not published. */
 static const char *sick_status(const char *type)
 {
-	static const struct {
-		const char *type, *sick;
-	} known[] = {
-#define X(type, sick, source) { type, sick },
-		REPAIR_CONDITION_TABLE(X)
+#define X(known, sick, source)                                                                     \
+	if (strcmp(type, known) == 0)                                                              \
+		return sick;
+	REPAIR_CONDITION_TABLE(X)
 #undef X
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strcmp(known[i].type, type) == 0)
-			return known[i].sick;
 	return NULL;
+}
+
+const char *repair_condition_hint(const char *entry, char text[static NEAREST_HINT_SIZE])
+{
+	char type[NEAREST_BYTES_MAX + 1];
+	struct nearest nearest;
+
+	snprintf(type, sizeof(type), "%.*s", (int)strcspn(entry, "="), entry);
+	nearest = nearest_start(sick_status(type) ? "" : type);
+#define X(known, sick, source) nearest_offer(&nearest, known);
+	REPAIR_CONDITION_TABLE(X)
+#undef X
+	return nearest_hint(&nearest, text);
 }
 
 /* An entry of --repair-conditions, TYPE or TYPE=STATUS, names this condition with its status. */
@@ -65,53 +71,21 @@ static bool reads_taint(const struct settings *settings, const char *key)
 	return is_published;
 }
 
-/* ---- the signal ---- */
-
-/* The first one that acts counts, else the first one. */
-bool repair_signal_is_first(const struct repair_signal *signal, const struct repair_signal *other)
-{
-	return !other->name || (signal->acts && !other->acts);
-}
+/* ---- the sign ---- */
 
 static void offer(struct repair_signal *first, const struct repair_signal *signal)
 {
-	if (repair_signal_is_first(signal, first))
+	if (!first->name || (signal->acts && !first->acts))
 		*first = *signal;
-}
-
-static const char *short_text(struct arena *arena, const char *text)
-{
-	return strlen(text) > DETAIL_MAX ? arena_printf(arena, "%.*s...", DETAIL_MAX, text) : text;
-}
-
-bool drain_request_is_complete(const struct drain_request *request)
-{
-	const struct condition *complete =
-		condition_find(request->conditions, request->condition_count, DRAIN_COMPLETE);
-
-	return complete && strcmp(complete->status, "True") == 0;
-}
-
-struct repair_signal repair_signal_of_request(const struct drain_request *request,
-					      struct arena *arena)
-{
-	return (struct repair_signal){
-		.source = REPAIR_BY_REQUEST,
-		.name = arena_printf(arena, "%s/%s", request->namespace_, request->name),
-		.detail = short_text(arena,
-				     request->reason[0] != '\0' ? request->reason : request->check),
-		.since = request->created,
-		.acts = true,
-	};
 }
 
 /* Kubernetes taints a cordoned Node. TIME_NONE: unknown. */
 static time_ms cordoned_since(const struct node *node)
 {
-	ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count)
-		if (strcmp(taint->key, "node.kubernetes.io/unschedulable") == 0)
-			return taint->added;
-	return TIME_NONE;
+	const struct taint *taint = ARRAY_FIND(node->taints, node->taint_count, key,
+					       "node.kubernetes.io/unschedulable");
+
+	return taint ? taint->added : TIME_NONE;
 }
 
 bool repair_signal_of(const struct settings *settings, const struct node *node, struct arena *arena,
@@ -122,24 +96,75 @@ bool repair_signal_of(const struct settings *settings, const struct node *node, 
 
 	ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count)
 		if (reads_taint(settings, taint->key))
-			offer(&first, &(struct repair_signal){ REPAIR_BY_TAINT, taint->key, "",
-							       taint->added, true, after_ms });
+			offer(&first,
+			      &(struct repair_signal){ REPAIR_BY_TAINT, taint->key, "",
+						       taint->added, true, after_ms, NULL });
 	ARRAY_EACH(const struct condition, condition, node->conditions, node->condition_count)
 		if (repair_reads_condition(settings, condition))
-			offer(&first, &(struct repair_signal){
-					      REPAIR_BY_CONDITION, condition->type,
-					      short_text(arena, condition->message[0] != '\0' ?
-									condition->message :
-									condition->reason),
-					      condition->last_transition,
-					      acts_by_settings(settings, condition), after_ms });
+			offer(&first,
+			      &(struct repair_signal){
+				      REPAIR_BY_CONDITION, condition->type,
+				      arena_cut(arena,
+						condition->message[0] != '\0' ? condition->message :
+										condition->reason,
+						DETAIL_BYTES_MAX),
+				      condition->last_transition,
+				      acts_by_settings(settings, condition), after_ms, NULL });
 	if (node->unschedulable)
-		offer(&first,
-		      &(struct repair_signal){ REPAIR_BY_CORDON, "", "", cordoned_since(node),
-					       settings->repair_cordon_seconds > 0,
-					       settings->repair_cordon_seconds * MS_PER_SECOND });
+		offer(&first, &(struct repair_signal){
+				      REPAIR_BY_CORDON, "", "", cordoned_since(node),
+				      settings->repair_cordon_seconds > 0,
+				      settings->repair_cordon_seconds * MS_PER_SECOND, NULL });
 	*ret_signal = first;
 	return first.name != NULL;
+}
+
+bool drain_request_is_complete(const struct drain_request *request)
+{
+	const struct condition *complete =
+		condition_find(request->conditions, request->condition_count, DRAIN_COMPLETE);
+
+	return complete && strcmp(complete->status, "True") == 0;
+}
+
+static const struct strings *names_in(const struct drain_request *request, const char *namespace_)
+{
+	static const struct strings none;
+	const struct drain_pods *pods =
+		ARRAY_FIND(request->pods, request->pods_count, namespace_, namespace_);
+
+	return pods ? &pods->names : &none;
+}
+
+bool drain_request_names(const struct drain_request *request, const struct pod *pod)
+{
+	const struct strings *names = names_in(request, pod->namespace_);
+
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->at[i], pod->name) == 0)
+			return true;
+	return !request->has_pods;
+}
+
+bool repair_signal_of_request(const struct drain_request *request, const char *namespace_,
+			      struct arena *arena, struct repair_signal *ret_signal)
+{
+	const struct strings *pods = names_in(request, namespace_);
+
+	if (request->node[0] == '\0' || drain_request_is_complete(request) ||
+	    (request->has_pods && pods->count == 0))
+		return false;
+	*ret_signal = (struct repair_signal){
+		.source = REPAIR_BY_REQUEST,
+		.name = arena_printf(arena, "%s/%s", request->namespace_, request->name),
+		.detail = arena_cut(arena,
+				    request->reason[0] != '\0' ? request->reason : request->check,
+				    DETAIL_BYTES_MAX),
+		.since = request->created,
+		.acts = true,
+		.pods = request->has_pods ? pods : NULL,
+	};
+	return true;
 }
 
 struct repair_signal repair_signal_of_device(const struct settings *settings,
@@ -157,6 +182,7 @@ struct repair_signal repair_signal_of_device(const struct settings *settings,
 		.since = taint->added,
 		.acts = has_effect && reads_taint(settings, taint->key),
 		.after_ms = settings->repair_after_seconds * MS_PER_SECOND,
+		.pods = ARENA_PUT(arena, (struct strings){ ARENA_PUT(arena, sign->pod->name), 1 }),
 	};
 }
 

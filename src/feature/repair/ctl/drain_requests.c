@@ -1,5 +1,3 @@
-#include "feature/repair/ctl/drain_requests.h"
-
 #include <string.h>
 
 #include "core/model/identity.h"
@@ -7,43 +5,39 @@
 #include "ctl/shared/control.h"
 #include "ctl/shared/leader.h"
 #include "feature/repair/codec/repair_json.h"
-#include "feature/repair/core/repair_signal.h"
+#include "feature/repair/ctl/drainer.h"
 #include "feature/repair/kube/drain_request_type.h"
 #include "kube/kube_path.h"
 #include "net/loop.h"
 
 #define WRITES_PER_SECOND 5
 #define UNDER_WAY_MAX 4
-#define WAKE_MS 100
+#define LOOK_MS 100 /* after a change */
 
 /* One that is not complete. */
 struct open_request {
 	const char *key; /* "namespace/name", of the map */
 	struct drain_requests *requests;
 	const struct drain_request *object; /* of the informer */
+	struct open_request *next;          /* of the same Node, in a look */
+	bool used;                          /* a Pod of it may be there, by the last look */
 	struct write_item completion;
 };
-
-/* ---- in snapshots ---- */
 
 void drain_requests_observe(const struct drain_requests *requests, struct arena *arena,
 			    struct snapshot *snapshot)
 {
 	VEC(struct drain_request) found = { .at = NULL };
-	struct map open = MAP_IN(arena); /* by Node */
+	struct map nodes = MAP_IN(arena);
 
+	for (size_t i = 0; i < snapshot->pod_count && requests->open.count > 0; i++)
+		map_set(&nodes, snapshot->pods[i]->spec.node_name, &nodes);
 	for (size_t i = 0; i < requests->open.count; i++) {
 		const struct open_request *own = requests->open.entries[i].value;
 
-		map_set(&open, own->object->node, own->object);
-	}
-	for (size_t i = 0; i < snapshot->pod_count && open.count > 0; i++) {
-		const struct drain_request *request =
-			map_remove(&open, snapshot->pods[i]->spec.node_name);
-
-		if (!request)
+		if (!map_get(&nodes, own->object->node))
 			continue;
-		VEC_PUSH(arena, &found, *request);
+		VEC_PUSH(arena, &found, *own->object);
 		field_own(drain_request_fields, &found.at[found.count - 1], arena);
 	}
 	snapshot->drain_requests = found.at;
@@ -52,24 +46,6 @@ void drain_requests_observe(const struct drain_requests *requests, struct arena 
 
 /* ---- completion ---- */
 
-/* A Pod of a RayCluster runs on the Node. All requests of one turn of the loop share a pass over the Pods. */
-static bool is_used(struct drain_requests *requests, const char *node)
-{
-	int64_t now_ms = loop_monotonic_ms(requests->control->loop);
-	const struct pod *pod;
-	size_t at = 0;
-
-	if (requests->used_ms != now_ms) {
-		arena_done(&requests->arena);
-		requests->used = MAP_IN(&requests->arena);
-		requests->used_ms = now_ms;
-		while ((pod = kube_informer_next(requests->control->pods, &at)))
-			if (!pod_has_ended(pod))
-				map_set(&requests->used, pod->spec.node_name, pod);
-	}
-	return map_get(&requests->used, node) != NULL;
-}
-
 static enum write_next next_write(struct write_item *item, struct kube_request *request,
 				  struct arena *arena)
 {
@@ -77,8 +53,9 @@ static enum write_next next_write(struct write_item *item, struct kube_request *
 	const struct drain_request *object = own->object;
 	const struct control *control = own->requests->control;
 
-	if (!leader_is_leading(control->leader) || !control_synced(control) ||
-	    *control_stale(control, arena) || is_used(own->requests, object->node)) {
+	if (own->used)
+		return WRITE_NOTHING;
+	if (!leader_is_leading(control->leader)) {
 		item->not_before_ms = loop_monotonic_ms(control->loop) + DRAIN_REQUESTS_SWEEP_MS;
 		return WRITE_LATER;
 	}
@@ -97,8 +74,9 @@ static void ended(struct write_item *item, const struct kube_answer *answer UNUS
 		  const struct err *err)
 {
 	if (!err)
-		log_info("a DrainRequest is complete: no Pod of a RayCluster is on its Node",
-			 "request", item->key, NULL);
+		log_info(
+			"a DrainRequest is complete: none of its Pods of a RayCluster is on its Node",
+			"request", item->key, NULL);
 }
 
 static const struct write_kind kind = {
@@ -110,6 +88,52 @@ static const struct write_kind kind = {
 	.next = next_write,
 	.ended = ended,
 };
+
+/* ---- the looks at Pods ---- */
+
+static void look_at(struct drain_requests *requests, const struct pod *pod,
+		    struct open_request *first)
+{
+	const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
+
+	for (struct open_request *own = first; own && !pod_has_ended(pod); own = own->next)
+		own->used = own->used || drain_request_names(own->object, pod);
+	if (cluster && map_get(&requests->changed, pod->spec.node_name))
+		(void)control_wake(requests->control, pod->namespace_, cluster);
+}
+
+/* There may be 100,000 Pods: all requests share one look at them. RayClusters with a Pod on the Node of one that has
+ * changed decide again. */
+static void look(void *context)
+{
+	struct drain_requests *requests = context;
+	const struct control *control = requests->control;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct map nodes = MAP_IN(&scratch); /* the first request of each */
+	bool known = control_synced(control) && !*control_stale(control, &scratch);
+	const struct pod *pod;
+	size_t at = 0;
+
+	for (size_t i = 0; i < requests->open.count; i++) {
+		struct open_request *own = requests->open.entries[i].value;
+
+		own->used = !known || own->object->node[0] == '\0';
+		own->next = map_get(&nodes, own->object->node);
+		map_set(&nodes, own->object->node, own);
+	}
+	while (control->pods && (pod = kube_informer_next(control->pods, &at)))
+		if (pod->spec.node_name[0] != '\0')
+			look_at(requests, pod, map_get(&nodes, pod->spec.node_name));
+	map_done(&requests->changed);
+	for (size_t i = 0; i < requests->open.count; i++) {
+		struct open_request *own = requests->open.entries[i].value;
+
+		if (!own->used)
+			write_item_queue(&own->completion);
+	}
+	if (requests->open.count > 0)
+		loop_timer_start(requests->look, DRAIN_REQUESTS_SWEEP_MS);
+}
 
 /* ---- the watch ---- */
 
@@ -124,29 +148,12 @@ static void keep_open(struct drain_requests *requests, const char *key,
 	struct open_request *own = map_make(&requests->open, key, sizeof(*own));
 
 	own->object = object;
+	own->used = true; /* until the next look */
 	if (!own->requests)
 		write_item_init(&own->completion, &requests->queue, own, "", own->key, NULL);
 	own->requests = requests;
-	write_item_queue(&own->completion);
 }
 
-/* RayClusters with a Pod on one of the Nodes decide again. */
-static void wake(void *context)
-{
-	struct drain_requests *requests = context;
-	const struct pod *pod;
-	size_t at = 0;
-
-	while ((pod = kube_informer_next(requests->control->pods, &at))) {
-		const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
-
-		if (cluster && map_get(&requests->changed, pod->spec.node_name))
-			(void)control_wake(requests->control, pod->namespace_, cluster);
-	}
-	map_done(&requests->changed);
-}
-
-/* There may be 100,000 Pods: all requests of a while share one look at them. */
 static void request_changed(void *context, enum kube_change change UNUSED, const char *key,
 			    const void *old, const void *new_object)
 {
@@ -158,18 +165,17 @@ static void request_changed(void *context, enum kube_change change UNUSED, const
 		map_drop(&requests->open, key, open_done);
 	else
 		keep_open(requests, key, new_object);
-	if (!request || !requests->control->pods)
+	if (!request)
 		return;
 	if (requests->changed.count == 0)
-		loop_timer_start(requests->wake, WAKE_MS);
+		loop_timer_start(requests->look, LOOK_MS);
 	map_set(&requests->changed, request->node, requests);
 }
 
 void drain_requests_start(struct drain_requests *requests, const struct control *control)
 {
 	requests->control = control;
-	requests->used_ms = INT64_MIN;
-	requests->wake = loop_timer_new(control->loop, wake, requests);
+	requests->look = loop_timer_new(control->loop, look, requests);
 	write_queue_init(&requests->queue, control, &kind, WRITES_PER_SECOND, WRITES_PER_SECOND,
 			 UNDER_WAY_MAX);
 	requests->watch.level = LOG_WARNING;
@@ -194,8 +200,7 @@ void drain_requests_end(struct drain_requests *requests)
 		return;
 	map_drop_all(&requests->open, open_done);
 	optional_watch_done(&requests->watch);
-	loop_timer_free(requests->wake);
+	loop_timer_free(requests->look);
 	map_done(&requests->changed);
 	write_queue_done(&requests->queue);
-	arena_done(&requests->arena);
 }

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/map.h"
 #include "core/model/identity.h"
 #include "core/model/pod_status.h"
 #include "ctl/pass/pass.h"
@@ -11,10 +10,6 @@
 #include "ctl/shared/options.h"
 #include "ctl/watch/nodes.h"
 #include "feature/repair/core/repair.h"
-#include "feature/repair/core/repair_grants.h"
-#include "feature/repair/core/repair_signal.h"
-#include "feature/repair/ctl/drain_requests.h"
-#include "feature/repair/ctl/worker_failures.h"
 #include "net/loop.h"
 
 struct drainer {
@@ -30,12 +25,14 @@ struct repaired {
 	struct cluster_entry of;
 	struct worker_failures failures;
 	struct repair_asks asks;
-	bool has_nodes; /* with a sign */
-	bool has_spec;  /* spec.repair */
-	int64_t nodes[REPAIR_STATE_COUNT], workers[REPAIR_STATE_COUNT][REPAIR_USE_COUNT];
-	int64_t gpus[REPAIR_USE_COUNT];   /* of these workers, in 1/10000 */
+	bool has_spec; /* spec.repair */
+	struct counts {
+		bool has_nodes; /* with a sign */
+		int64_t nodes[REPAIR_STATE_COUNT], workers[REPAIR_STATE_COUNT][REPAIR_USE_COUNT];
+		int64_t gpus[REPAIR_USE_COUNT]; /* of these workers, in 1/10000 */
+		int64_t at_ms;                  /* monotonic */
+	} counts;
 	int64_t gpu_ms[REPAIR_USE_COUNT]; /* their time since the start, in 1/10000 */
-	int64_t counted_ms;               /* monotonic: when `gpus` were counted */
 };
 
 /* ---- the limit of the fleet ---- */
@@ -81,25 +78,19 @@ static void renew_grants(void *context)
 static void observe_failures(const struct drainer *drainer, const struct repaired *one,
 			     struct arena *arena, struct snapshot *snapshot)
 {
-	const struct pod *pods[WORKER_FAILURES_MAX];
+	VEC(const struct pod *) pods = { .at = NULL };
 	const struct node *more;
-	size_t count = 0, more_count;
+	size_t count;
 
-	if (one->failures.count == 0)
-		return;
-	snapshot->worker_failures = worker_failures_copy(&one->failures, arena);
-	snapshot->worker_failure_count = one->failures.count;
-	for (size_t i = 0; i < one->failures.count; i++) {
-		struct pod *pod = ARENA_NEW(arena, struct pod);
-
-		pod->spec.node_name = snapshot->worker_failures[i].node;
-		if (!ARRAY_FIND(snapshot->nodes, snapshot->node_count, name, pod->spec.node_name))
-			pods[count++] = pod;
-	}
-	nodes_of_pods(drainer->of.control->nodes, pods, count, arena, &more, &more_count);
-	snapshot->nodes =
-		ARENA_JOIN(arena, snapshot->nodes, snapshot->node_count, more, more_count);
-	snapshot->node_count += more_count;
+	worker_failures_observe(&one->failures, arena, snapshot);
+	ARRAY_EACH(const struct worker_failure, failure, snapshot->worker_failures,
+		   snapshot->worker_failure_count)
+		if (!ARRAY_FIND(snapshot->nodes, snapshot->node_count, name, failure->node))
+			VEC_PUSH(arena, &pods,
+				 ARENA_PUT(arena, (struct pod){ .spec.node_name = failure->node }));
+	nodes_of_pods(drainer->of.control->nodes, pods.at, pods.count, arena, &more, &count);
+	snapshot->nodes = ARENA_JOIN(arena, snapshot->nodes, snapshot->node_count, more, count);
+	snapshot->node_count += count;
 }
 
 /* The first version of a Pod that this process reads may be an hour old. */
@@ -211,10 +202,23 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 
 /* ---- the feature ---- */
 
+/* Others may be of the user's own. */
+static void hint_at_conditions(const struct strings *entries)
+{
+	char hint[NEAREST_HINT_SIZE];
+
+	for (size_t i = 0; i < entries->count; i++)
+		if (*repair_condition_hint(entries->at[i], hint))
+			log_warning("--repair-conditions names a condition that is not published",
+				    "condition", entries->at[i], "hint", &hint[2], NULL);
+}
+
 static void start(void *self)
 {
 	struct drainer *drainer = self;
 	const struct control *control = drainer->of.control;
+
+	hint_at_conditions(&control->options->settings.repair_conditions);
 
 	if (options_sidecar(control->options))
 		return;
@@ -250,22 +254,20 @@ static bool reads_node_sign(const void *self, const struct node *node,
 /* The workers of the last decision have kept their GPUs until this one. */
 static void count(struct repaired *repaired, const struct plan_repair *repair, int64_t now_ms)
 {
+	struct counts counts = { .has_nodes = repair != NULL, .at_ms = now_ms };
+
 	for (enum repair_use use = 0; use < REPAIR_USE_COUNT; use++)
-		repaired->gpu_ms[use] += repaired->gpus[use] * (now_ms - repaired->counted_ms);
-	repaired->counted_ms = now_ms;
-	repaired->has_nodes = repair != NULL;
-	memset(repaired->nodes, 0, sizeof(repaired->nodes));
-	memset(repaired->workers, 0, sizeof(repaired->workers));
-	memset(repaired->gpus, 0, sizeof(repaired->gpus));
-	if (!repair)
-		return;
-	VEC_EACH(const struct repair_node, node, &repair->nodes) {
-		repaired->nodes[node->state]++;
+		repaired->gpu_ms[use] +=
+			repaired->counts.gpus[use] * (now_ms - repaired->counts.at_ms);
+	ARRAY_EACH(const struct repair_node, node, repair ? repair->nodes.at : NULL,
+		   repair->nodes.count) {
+		counts.nodes[node->state]++;
 		for (enum repair_use use = 0; use < REPAIR_USE_COUNT; use++) {
-			repaired->workers[node->state][use] += node->used[use];
-			repaired->gpus[use] = resource_sum(repaired->gpus[use], node->gpus[use]);
+			counts.workers[node->state][use] += node->used[use];
+			counts.gpus[use] = resource_sum(counts.gpus[use], node->gpus[use]);
 		}
 	}
+	repaired->counts = counts;
 }
 
 static void decided(void *self, const struct pass_decision *decision)
@@ -301,7 +303,7 @@ static const struct repaired *repaired_of(const struct drainer *drainer,
 	const struct repaired *repaired =
 		cluster_map_get(&drainer->of.clusters, cluster->of.namespace_, cluster->of.name);
 
-	return repaired && repaired->has_nodes ? repaired : NULL;
+	return repaired && repaired->counts.has_nodes ? repaired : NULL;
 }
 
 static void write_nodes(const void *self, const struct metrics_cluster *cluster,
@@ -313,7 +315,7 @@ static void write_nodes(const void *self, const struct metrics_cluster *cluster,
 		return;
 	for (enum repair_state state = 0; state < REPAIR_STATE_COUNT; state++)
 		metrics_text_integer(family, LABELS(repair_state_name(state)),
-				     repaired->nodes[state]);
+				     repaired->counts.nodes[state]);
 }
 
 static void write_workers(const void *self, const struct metrics_cluster *cluster,
@@ -326,7 +328,7 @@ static void write_workers(const void *self, const struct metrics_cluster *cluste
 	for (enum repair_state state = 0; state < REPAIR_STATE_COUNT; state++)
 		for (enum repair_use use = 0; use < REPAIR_USE_COUNT; use++)
 			metrics_text_integer(family, LABELS(repair_state_name(state), uses[use]),
-					     repaired->workers[state][use]);
+					     repaired->counts.workers[state][use]);
 }
 
 static void write_gpu_seconds(const void *self, const struct metrics_cluster *cluster,

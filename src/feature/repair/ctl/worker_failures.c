@@ -1,13 +1,16 @@
-#include "feature/repair/ctl/worker_failures.h"
-
 #include <string.h>
 
 #include "base/budget.h"
 #include "core/model/pod_status.h"
 #include "feature/repair/codec/repair_json.h"
+#include "feature/repair/ctl/drainer.h"
 
 #define MESSAGE_MAX 200
-#define TEXT_BYTES 256 /* of most failures; a block of an arena has 4 KiB else */
+
+static const struct field failure_list_fields[] = {
+	FIELD_LIST(struct failure_list, at, count, worker_failure_fields, "failures"),
+	FIELD_END,
+};
 
 /* On the loop, so that the first decision of a RayCluster with 100,000 Pods holds it up by a millisecond. */
 #define PODS_READ_MAX 1000
@@ -18,18 +21,29 @@ static bool ends(const struct plan_worker *worker)
 	       worker->reason == REASON_LEAVING;
 }
 
-/* Its former failure, a free place, or the oldest one. */
-static struct worker_failure *place_of(struct worker_failures *failures, const char *pod)
+/* In place of its former failure, or of the oldest one of too many. */
+static void add(struct worker_failures *failures, const struct worker_failure *failure)
 {
-	struct worker_failure *oldest = &failures->at[0];
+	struct worker_failure all[WORKER_FAILURES_MAX], *place;
+	struct failure_list list = { .at = all };
 
-	for (size_t i = 0; i < failures->count; i++) {
-		if (strcmp(failures->at[i].pod, pod) == 0)
-			return &failures->at[i];
-		if (failures->at[i].at < oldest->at)
-			oldest = &failures->at[i];
+	if (failures->list) {
+		list.count = failures->list->count;
+		memcpy(all, failures->list->at, list.count * sizeof(*all));
 	}
-	return failures->count < WORKER_FAILURES_MAX ? &failures->at[failures->count++] : oldest;
+	place = ARRAY_FIND(all, list.count, pod, failure->pod);
+	if (!place && list.count < WORKER_FAILURES_MAX)
+		place = &all[list.count++];
+	if (!place) {
+		place = all;
+		ARRAY_EACH(struct worker_failure, other, all, WORKER_FAILURES_MAX)
+			if (other->at < place->at)
+				place = other;
+	}
+	*place = *failure;
+	failures->texts.budget = failures->budget;
+	failures->list =
+		field_keep(failure_list_fields, &list, sizeof(list), SIZE_MAX, &failures->texts);
 }
 
 /* Evicted, preempted, or its Node is shut down. */
@@ -46,9 +60,7 @@ void worker_failures_pod_changed(struct worker_failures *failures, const struct 
 {
 	const char *group = labels_value(&pod->labels, LABEL_GROUP);
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct worker_failure *failure;
 	struct pod_status status;
-	struct arena *memory;
 
 	if (!group || !pod_is_worker(pod) || pod->deleting || pod->unreadable ||
 	    pod->spec.node_name[0] == '\0' || is_disrupted(pod) || !pod_status_is_news(old, pod) ||
@@ -57,19 +69,13 @@ void worker_failures_pod_changed(struct worker_failures *failures, const struct 
 	status = pod_status_read(pod, &scratch);
 	if (status.failed_at == TIME_NONE && now == TIME_NONE)
 		return;
-	failure = place_of(failures, pod->name);
-	memory = &failures->arenas[failure - failures->at];
-	arena_done(memory);
-	memory->budget = failures->budget;
-	arena_reserve(memory, TEXT_BYTES);
-	*failure = (struct worker_failure){
-		.group = group,
-		.pod = pod->name,
-		.node = pod->spec.node_name,
-		.at = status.failed_at != TIME_NONE ? status.failed_at : now,
-		.message = arena_cut(&scratch, status.text, MESSAGE_MAX),
-	};
-	field_own(worker_failure_fields, failure, memory);
+	add(failures, &(struct worker_failure){
+			      .group = group,
+			      .pod = pod->name,
+			      .node = pod->spec.node_name,
+			      .at = status.failed_at != TIME_NONE ? status.failed_at : now,
+			      .message = arena_cut(&scratch, status.text, MESSAGE_MAX),
+		      });
 }
 
 void worker_failures_decided(struct worker_failures *failures, const struct snapshot *snapshot,
@@ -96,20 +102,21 @@ void worker_failures_decided(struct worker_failures *failures, const struct snap
 		worker_failures_pod_changed(failures, NULL, snapshot->pods[i], TIME_NONE);
 }
 
-const struct worker_failure *worker_failures_copy(const struct worker_failures *failures,
-						  struct arena *arena)
+void worker_failures_observe(const struct worker_failures *failures, struct arena *arena,
+			     struct snapshot *snapshot)
 {
-	struct worker_failure *copy = ARENA_COPY(arena, failures->at, failures->count);
+	const struct failure_list *list;
 
-	for (size_t i = 0; i < failures->count; i++)
-		field_own(worker_failure_fields, &copy[i], arena);
-	return copy;
+	if (!failures->list)
+		return;
+	list = field_copy(failure_list_fields, failures->list, sizeof(*list), arena);
+	snapshot->worker_failures = list->at;
+	snapshot->worker_failure_count = list->count;
 }
 
 void worker_failures_done(struct worker_failures *failures)
 {
-	for (size_t i = 0; i < failures->count; i++)
-		arena_done(&failures->arenas[i]);
+	arena_done(&failures->texts);
 	arena_done(&failures->arena);
 	budget_free(failures->budget);
 }

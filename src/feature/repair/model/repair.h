@@ -4,10 +4,7 @@
 #define FEATURE_REPAIR_MODEL_REPAIR_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-struct condition;
 
 /* Taints, of a Node or of a device, that say that it is to be repaired; they act.
  * X(key, source: file and version) */
@@ -44,7 +41,7 @@ struct condition;
 	X("AcceleratedHardwareReady", "False",                                                     \
 	  "aws/eks-node-monitoring-agent pkg/conditions/conditions.go baf7e155")                   \
 	X("GPUMissing", "True",                                                                    \
-	  "MicrosoftDocs/azure-aks-docs articles/aks/gpu-health-monitoring.md 35ef8f3d")           \
+	  "MicrosoftDocs/azure-aks-docs articles/aks/node-problem-detector.md 2026-09")            \
 	X("NVLinkStatusInactive", "True", "the same")                                              \
 	X("XIDErrors", "True", "the same")                                                         \
 	X("IBLinkFlapping", "True", "the same")                                                    \
@@ -67,17 +64,6 @@ enum repair_source {
 	REPAIR_BY_DEVICE, /* a taint of a device, for the workers that have it by a claim */
 };
 
-/* A DrainRequest: nvsentinel.nvidia.com/v1alpha1, NVSentinel plugins/slinky-drainer/api/v1alpha1/types.go
- * (4cd1945f). The program
- * that drains the Node completes it by the condition DrainComplete (drainrequest_controller.go). */
-struct drain_request {
-	const char *namespace_, *name, *uid, *resource_version;
-	const char *node, *check, *reason;
-	int64_t created; /* time_ms; TIME_NONE: unknown */
-	const struct condition *conditions;
-	size_t condition_count;
-};
-
 #define WORKER_FAILURES_MAX 32 /* that a decision reads */
 
 /* A worker that failed, as the watch of Pods saw it: KubeRay deletes its Pod soon after. */
@@ -94,8 +80,6 @@ struct repair_spec {
 	bool deletes;
 	int64_t max_unavailable, max_unavailable_percent;
 };
-
-#define DRAIN_COMPLETE "DrainComplete"
 
 #define REPAIR_DEADLINE_SECONDS_MAX 604800
 

@@ -1,6 +1,6 @@
 #include "feature/repair/sim/repair_sim.h"
 
-#include "feature/repair/core/repair_grants.h"
+#include "feature/repair/core/repair.h"
 #include "sim/pass_time.h"
 
 /* By RayCluster. */
