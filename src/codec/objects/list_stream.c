@@ -139,6 +139,10 @@ size_t list_stream_feed(struct list_stream *stream, const char *data, size_t siz
 	const char *from = data, *end = data + size;
 
 	for (const char *at = data; at < end; at++) {
+		if (stream->in_string && !stream->escaped && stream->depth != 1)
+			at += object_skeleton_plain(at, (size_t)(end - at));
+		if (at == end)
+			break;
 		if (stream->in_string) {
 			feed_string(stream, *at);
 		} else if (ends_item(stream, *at)) {

@@ -124,6 +124,20 @@ static void keep(struct object_skeleton *skeleton, char c)
 		(void)buf_add_char(&skeleton->value, c);
 }
 
+size_t object_skeleton_plain(const char *data, size_t size)
+{
+	size_t count = 0;
+
+	while (count < size && data[count] != '"' && data[count] != '\\')
+		count++;
+	return count;
+}
+
+static bool is_kept(const struct object_skeleton *skeleton)
+{
+	return !skeleton->in_value || (skeleton->member && !skeleton->member->members);
+}
+
 static void feed_string(struct object_skeleton *skeleton, char c)
 {
 	keep(skeleton, c);
@@ -210,6 +224,10 @@ static void feed_mark(struct object_skeleton *skeleton, char c)
 void object_skeleton_feed(struct object_skeleton *skeleton, const char *data, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
+		if (skeleton->in_string && !skeleton->escaped && !is_kept(skeleton))
+			i += object_skeleton_plain(data + i, size - i);
+		if (i == size)
+			break;
 		if (skeleton->in_string)
 			feed_string(skeleton, data[i]);
 		else if (skeleton->level > 0)

@@ -33,6 +33,8 @@ struct object_skeleton {
 /* `watch`: the text is a watch event, {"type": ..., "object": ...}. */
 void object_skeleton_init(struct object_skeleton *skeleton, bool watch);
 void object_skeleton_done(struct object_skeleton *skeleton);
+/* How many bytes of a string there are before its end or an escape: most of an object is strings. */
+size_t object_skeleton_plain(const char *data, size_t size);
 void object_skeleton_feed(struct object_skeleton *skeleton, const char *data, size_t size);
 /* The members found so far, as a JSON object ("{}" without any), also when the text ended early. No
  * bytes may be fed after it; valid until object_skeleton_done. */
