@@ -224,7 +224,7 @@ MUTANTS = [
     Mutant(QUEUE, "if (entry->cause == REASON_QUOTA_GATE)", "if (entry->cause == REASON_NONE)", GOLDEN, "FAILED"),
     Mutant(QUEUE, "refused[worker->replica] = worker;", ";", GOLDEN, "FAILED"),
     Mutant(QUEUE, "|| !group->template_capacity.accelerator)", ")", GOLDEN, "FAILED"),
-    Mutant("src/core/model/event_meaning.c", '{ "InvalidRayClusterSpec",', '{ "InvalidSpec",', GOLDEN, "FAILED"),
+    Mutant("src/core/model/event_meaning.c", '"InvalidRayClusterSpec|', '"InvalidSpec|', GOLDEN, "FAILED"),
     Mutant("src/core/decide/backoff.c", "#define NO_PODS_MS (180 *", "#define NO_PODS_MS (1800000 *", GOLDEN, "FAILED"),
     Mutant("src/feature/lint/core/lint_autoscaler.c", 'reserves(options, "cpu", PARKED_CPU_MOST) ||', "", LINT, "FAILED"),
     Mutant("src/codec/text/yaml.c", 'scalar.value, "<<") == 0;', 'scalar.value, "<") == 0;', "codec_yaml_test", "FAILED"),
