@@ -326,11 +326,15 @@ static void pairs_are_on_different_nodes(void **state)
 }
 
 /* Constraints that count the same nodes share their classes; beside those that may count others they do not. */
-/* A name that one type has, for each type; some bundles of the constraint need one. */
+/* A name that one type has, for each type, which may differ in nothing else; some bundles of the constraint need one. */
 static void give_tools(struct random_problem *r, struct arena *arena)
 {
 	static const char *const TOOLS[RANDOM_TYPES] = { "t0", "t1", "t2", "t3", "t4", "t5" };
 
+	for (size_t i = 2; i < r->problem.type_count && pick_below(r, 3); i++) {
+		r->types[i].resources = r->types[1].resources;
+		r->types[i].gpu_amount = r->types[1].gpu_amount;
+	}
 	for (size_t i = 1; i < r->problem.type_count; i++)
 		r->types[i].resources =
 			resources_with(arena, &r->types[i].resources, TOOLS[i], UNITS(2));

@@ -405,6 +405,7 @@ static void of_workers_that_are_alike_the_better_group_is_first(void **state)
 	struct world *w = *state;
 
 	w->types[2].resources = w->types[1].resources;
+	w->types[2].gpu_amount = 0;
 	w->types[2].priority = 1;
 	w->nodes[1] = starting_of(w->types, 1, 1);
 	w->nodes[2] = starting_of(w->types, 2, 2);
