@@ -58,8 +58,10 @@ ifneq ($(filter-out $(FEATURES_ALL),$(FEATURES)),)
 $(error FEATURES: unknown $(filter-out $(FEATURES_ALL),$(FEATURES)); there are $(FEATURES_ALL))
 endif
 feature = $(sort $(patsubst src/%/,%,$(wildcard $(FEATURES:%=src/feature/%/$(1)/))))
+# Of one height, the one that lists what others have is the highest.
+feature_objects := $(filter-out feature/lint/%,$(call feature,objects)) $(filter feature/lint/%,$(call feature,objects))
 LAYERS := $(call feature,model) $(filter-out core,$(CORE)) $(call feature,core) core sim $(call feature,sim) sim/run \
-	codec/text codec/schema $(call feature,codec) codec/objects $(call feature,objects) \
+	codec/text codec/schema $(call feature,codec) codec/objects $(feature_objects) \
 	net kube $(call feature,kube) gcs $(call feature,gcs) ctl/shared ctl/queue ctl/pass ctl/report ctl/watch $(call feature,ctl) ctl \
 	cli/shared cli/controller $(call feature,cli) cli image
 GROUPS := base core sim codec net kube gcs ctl cli image feature

@@ -1,6 +1,7 @@
 # The lists of features, from the files of the selected ones. A file of a part adds a member to a list by defining or declaring it:
 #
 #   const struct decision_feature NAME =            in core: FEATURE_DECISIONS
+#   const struct object_kinds NAME =              in objects: FEATURE_OBJECT_KINDS
 #   extern const struct kube_type NAME;             in kube, in a header: FEATURE_KUBE_TYPES
 #   const struct sim_sharing NAME =                 in sim:  FEATURE_SIM_SHARINGS
 #   const struct sim_resizing NAME =                in sim:  FEATURE_SIM_RESIZINGS
@@ -23,6 +24,7 @@ BEGIN {
 	add_value("sim", "sim_sharing", "FEATURE_SIM_SHARINGS")
 	add_value("sim", "sim_resizing", "FEATURE_SIM_RESIZINGS")
 	add_value("sim", "sim_repairing", "FEATURE_SIM_REPAIRINGS")
+	add_value("objects", "object_kinds", "FEATURE_OBJECT_KINDS")
 	add_value("kube", "kube_type", "FEATURE_KUBE_TYPES")
 	add_value("ctl", "feature", "FEATURE_CONTROLLERS")
 	add_value("cli", "status_page", "FEATURE_STATUS_PAGES")
@@ -33,7 +35,7 @@ BEGIN {
 	macros["codec"] = "CONTAINER_ROWS CONTAINER_STATUS_ROWS RAY_CLUSTER_ROWS SNAPSHOT_ROWS PLAN_ROWS SUMMARY_ROWS " \
 		"STATUS_ROWS SNAPSHOT_DECODED SNAPSHOT_TABLES SNAPSHOT_LABELS RAY_CLUSTER_ANNOTATIONS POD_ANNOTATIONS SCHEDULE_REQUEST_ROWS SPEC_TABLES SPEC_ROWS KEPT_KINDS"
 	macros["cli"] = "COMMANDS"
-	count = split("model core sim codec kube ctl cli", parts, " ")
+	count = split("model core sim codec objects kube ctl cli", parts, " ")
 	for (p = 1; p <= count; p++) {
 		n = split(macros[parts[p]], words, " ")
 		for (i = 1; i <= n; i++)

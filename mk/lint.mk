@@ -6,7 +6,7 @@ LINT_C := $(sort $(foreach g,$(GROUPS) test,$(wildcard src/$(g)/*.[ch] src/$(g)/
 # How the name of a library's header starts (or, from a dot on, ends): the layers it belongs to.
 VENDOR_HEADERS := curl/:net uv.h:net nghttp2/:net microhttpd.h:net gnutls/:net cjson/:codec yaml.h:codec \
 	openssl/:codec,net,kube protobuf-c/:gcs .pb-c.h:gcs commit.h:cli simulate_page.h:cli feature_model.h:core \
-	feature_core.h:core feature_sim.h:sim feature_codec.h:codec feature_kube.h:kube feature_ctl.h:ctl feature_cli.h:cli cmocka.h:test
+	feature_core.h:core feature_sim.h:sim feature_codec.h:codec feature_objects.h:codec feature_kube.h:kube feature_ctl.h:ctl feature_cli.h:cli cmocka.h:test
 
 # Base, core and sim do no I/O and read no clock: their headers of the C library, and the functions that
 # their archives may call. Only pure functions may be added.

@@ -23,6 +23,10 @@ struct gpus_devices {
 	void (*read)(struct connection *connection, const struct device_table *devices,
 		     struct arena *arena, struct inventory_list *list,
 		     struct gpus_stocks *ret_stocks);
+	/* The table with the claims of Pods that the API server has; blocks. namespace_ NULL: of all. */
+	const struct device_table *(*count)(struct connection *connection, const char *namespace_,
+					    const struct device_table *devices,
+					    struct arena *arena);
 };
 
 /* A sign that the Node is sick, for the column NOTE; NULL: it has none. */

@@ -288,7 +288,7 @@ static void test_several_files(void **state)
 		output(&arena),
 		"%/b.yaml:2:1: error: did not find expected node content" CHECK_YAML
 		"%/a.yaml:2:1: error: did not find expected node content" CHECK_YAML
-		"%/none.yaml: error: does not exist; name a file with a RayCluster, RayJob, RayService, RayCronJob, RayClusterAutoscaler or GPUPool "
+		"%/none.yaml: error: does not exist; name a file with a RayCluster, RayJob, RayService, RayCronJob or object of rayscaler.dev "
 		"[cannot-be-read]\n");
 	EXPECT(result.errors, "3 files, 0 RayClusters: 3 errors");
 	assert_int_equal(result.status, 1);

@@ -1,8 +1,9 @@
 /* feature/device_claims: the objects of resource.k8s.io from JSON, with each member and with malformed
  * values, and how their requests are counted. */
-#include "codec/objects/device_claim_object.h"
 
 #include "base/buf.h"
+#include "feature/device_claims/codec/device_object_json.h"
+#include "feature/device_claims/core/resolve.h"
 #include "test/support/codec_support.h"
 
 #define TEXT_BYTES_MAX ((size_t)1 << 20)

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/objects/device_claim_object.h"
 #include "codec/text/yaml.h"
+#include "feature/device_claims/codec/device_object_json.h"
 #include "feature/device_claims/core/device_count.h"
+#include "feature/device_claims/core/resolve.h"
 
 #define CLAIMS_MAX 16
 #define WANTS_MAX 64 /* that are counted: each reads all devices */

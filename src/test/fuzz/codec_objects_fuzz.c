@@ -6,9 +6,7 @@
 
 #include "base/memory.h"
 #include "codec/objects/autoscaler_json.h"
-#include "codec/objects/device_claim_object.h"
 #include "codec/objects/event_json.h"
-#include "codec/objects/gpu_pool_object.h"
 #include "codec/objects/lease_json.h"
 #include "codec/objects/memory_json.h"
 #include "codec/objects/namespace_json.h"
@@ -17,7 +15,9 @@
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/objects/secret_json.h"
+#include "feature/device_claims/codec/device_object_json.h"
 #include "feature/device_claims/core/resolve.h"
+#include "feature/pools/codec/gpu_pool_json.h"
 #include "test/support/ray_state_text.h"
 
 static void check(int failed, const struct err *err)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "codec/objects/autoscaler_json.h"
-#include "codec/objects/gpu_pool_object.h"
+#include "feature/pools/codec/gpu_pool_json.h"
 
 #define AUTOSCALER_CRD_FILE "crd/rayclusterautoscalers.rayscaler.dev.yaml"
 #define AUTOSCALER_DOCUMENT "docs/AUTOSCALER_OBJECT.md"

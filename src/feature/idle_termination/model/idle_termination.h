@@ -40,7 +40,7 @@ struct idle_termination {
 	X(RESUMED, NORMAL, "Resumed", "a suspended RayCluster is wanted again", "nothing")
 
 /* The rows of lint about it: see feature/lint/core/lint_rule.h. */
-#define IDLE_LINT_RULES(S)                                                                         \
+#define IDLE_LINT_RULES(T, N, S)                                                                   \
 	S(IDLE_DELETE_RIGHT, INFO, "idle-delete-right", idle_delete_problem,                       \
 	  "`action: Delete` needs a right",                                                        \
 	  "install the chart with `idleTermination.allowDelete`")                                  \

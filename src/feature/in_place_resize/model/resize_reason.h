@@ -7,6 +7,12 @@
 	X(BOOLEAN, in_place_resize, "in-place-resize", false, 0, 1, "true|false",                  \
 	  "resize workers as ray.io/ippr says")
 
+/* The row of lint about it: see feature/lint/core/lint_rule.h. */
+#define RESIZE_LINT_RULES(T, N, S)                                                                 \
+	T(RESIZE_INVALID, WARNING, "resize-invalid", resize_rule_invalid,                          \
+	  "Ray refuses the annotation `ray.io/ippr`, or the template of a group in it",            \
+	  "change the field of the message")
+
 #define CONDITION_IN_PLACE_RESIZE "InPlaceResize"
 #define CONDITION_POD_RESIZE_REFUSED "PodResizeRefused"
 

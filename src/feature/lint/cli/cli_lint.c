@@ -17,7 +17,6 @@
 #include "cli/shared/help.h"
 #include "cli/shared/table.h"
 #include "codec/objects/autoscaler_json.h"
-#include "codec/objects/gpu_pool_object.h"
 #include "codec/text/text.h"
 #include "ctl/shared/time_zones.h"
 #include "feature/lint/cli/lint_live.h"
@@ -29,7 +28,7 @@
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 /* In errors. */
-#define LINT_KINDS "RayCluster, RayJob, RayService, RayCronJob, RayClusterAutoscaler or GPUPool"
+#define LINT_KINDS "RayCluster, RayJob, RayService, RayCronJob or object of rayscaler.dev"
 #define NO_OBJECT "the files have no " LINT_KINDS
 
 static const char help[] =
@@ -37,8 +36,8 @@ static const char help[] =
 	"       @ lint --from-cluster [CLUSTER] [-n NS | -A] [-o FORMAT] [flags]\n"
 	"       @ lint --rules\n"
 	"Finds errors and probable mistakes in RayClusters, with the line to write.\n"
-	"Checks RayJobs, RayServices, RayCronJobs, RayClusterAutoscalers and GPUPools\n"
-	"too, and skips other objects.\n"
+	"Checks RayJobs, RayServices, RayCronJobs and objects of rayscaler.dev too, and\n"
+	"skips other objects.\n"
 	"  -f, --file FILE               YAML or JSON, - is standard input; may be given\n"
 	"                                again; of a directory every .yaml, .yml and\n"
 	"                                .json in it and below\n"
@@ -99,12 +98,21 @@ static void add_place(struct buf *buf, const struct lint_entry *entry)
 		buf_printf(buf, ":%u:%u", entry->at.line, entry->at.column);
 }
 
-/* A RayClusterAutoscaler or GPUPool in a file, of which a file often has many. */
+static bool is_of_kind(const struct lint_entry *entry, const char *kind)
+{
+	size_t size = strlen(kind);
+
+	return strncmp(entry->object, kind, size) == 0 && entry->object[size] == ' ';
+}
+
+/* Of rayscaler.dev in a file, which often has many. */
 static bool is_settings(const struct lint_entry *entry)
 {
-	return *entry->file != '\0' &&
-	       (strncmp(entry->object, AUTOSCALER_KIND " ", strlen(AUTOSCALER_KIND " ")) == 0 ||
-		strncmp(entry->object, GPU_POOL_KIND " ", strlen(GPU_POOL_KIND " ")) == 0);
+	bool is = is_of_kind(entry, AUTOSCALER_KIND);
+
+	for (size_t i = 0; lint_features[i]; i++)
+		is |= lint_features[i]->kind && is_of_kind(entry, lint_features[i]->kind);
+	return is && *entry->file != '\0';
 }
 
 static void lint_text_write(const struct lint_report *report, bool colours, struct buf *buf)

@@ -4,10 +4,11 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
-#include "cli/shared/device_lists.h"
+#include "cli/shared/gpus_devices.h"
 #include "cli/shared/missing.h"
 #include "codec/text/json.h"
 #include "core/model/claimed.h"
+#include "feature_cli.h"
 #include "kube/kube_informer.h"
 
 #define FIRST_LISTS_MS 30000
@@ -185,13 +186,13 @@ static bool any_claims(const struct lists *lists)
 static void count_claims(struct lists *lists, const char *namespace_, struct arena *arena,
 			 struct lint_context *context)
 {
-	struct device_objects *objects = ARENA_NEW(arena, struct device_objects);
+	static const struct gpus_devices *const features[] = { FEATURE_GPUS_DEVICES NULL };
 
 	if (!any_claims(lists))
 		return;
-	for (enum device_list list = 0; list < DEVICE_LISTS; list++)
-		(void)device_lists_read(lists->connection, list, namespace_, objects, arena);
-	context->devices = device_claims_attach(objects, context->devices, arena);
+	for (size_t i = 0; features[i]; i++)
+		context->devices =
+			features[i]->count(lists->connection, namespace_, context->devices, arena);
 }
 
 /* ---- the call ---- */

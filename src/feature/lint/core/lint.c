@@ -2,12 +2,53 @@
 
 #include "feature/lint/core/lint_subject.h"
 
+/* Those of features. */
+static void run_feature_rules(struct lint_subject *subject)
+{
+	static const struct {
+		enum lint_rule_id id;
+		object_group_rule *rule;
+	} rules[] = {
+#define N(...)
+#define T(identifier, severity, name, rule, ...) { LINT_RULE_##identifier, rule },
+		LINT_RULE_TABLE(N, T, N, N){ LINT_RULE_COUNT, NULL },
+#undef T
+#undef N
+	};
+	const struct object_group group = {
+		.cluster = subject->cluster,
+		.group = subject->group,
+		.path = subject->path,
+		.title = subject->title,
+		.pod = subject->pod,
+		.claims = subject->capacity.claims,
+		.devices = subject->context->devices,
+		.has_start_params = subject->start_params->count > 0,
+		.declares_gpus = lint_declares_gpus(subject),
+	};
+
+	for (size_t i = 0; rules[i].rule; i++) {
+		struct object_problems problems = { .list = { .at = NULL } };
+
+		rules[i].rule(&group, subject->arena, &problems);
+		VEC_EACH(const struct object_problem, problem, &problems.list)
+			if (problem->path) {
+				lint_add_problem(subject->arena, subject->findings, rules[i].id,
+						 problem);
+			} else {
+				lint_problem(subject, rules[i].id, problem->message);
+				subject->findings->list.at[subject->findings->list.count - 1]
+					.decided = problem->decided;
+			}
+	}
+}
+
 static void run_rules(struct lint_subject *subject)
 {
 	static void (*const checks[])(struct lint_subject *) = {
 #define X(identifier, severity, name, check, what, cure) check,
 #define N(...)
-		LINT_RULE_TABLE(X, N, N)
+		LINT_RULE_TABLE(X, N, N, N)
 #undef N
 #undef X
 	};
@@ -18,6 +59,7 @@ static void run_rules(struct lint_subject *subject)
 		arena_printf(subject->arena, "%s.template.spec.containers[0]", subject->path);
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
 		checks[i](subject);
+	run_feature_rules(subject);
 }
 
 static bool has_nvidia(const struct lint_subject *subject, const struct pod_spec *pod)

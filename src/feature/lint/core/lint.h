@@ -11,11 +11,6 @@
  * table. */
 void lint_cluster(const struct ray_cluster *cluster, const struct lint_context *context,
 		  struct arena *arena, struct lint_findings *findings);
-/* The Pods of the group, all on Nodes of one NVLink domain when they claim a channel, lack affinity on
- * it. The text and the fix of that finding. */
-bool lint_lacks_clique(const struct worker_group *group);
-const char *lint_clique_text(const char *group, struct arena *arena);
-extern const char lint_clique_lines[];
 /* A RayCluster as the rules of its RayClusterAutoscaler need it. */
 struct lint_known {
 	struct ray_cluster cluster; /* namespace, name, groups and what overrides settings alone */

@@ -8,9 +8,10 @@
 /* Findings that a decision reports itself. */
 static bool is_of_decision(const struct lint_finding *finding)
 {
+	if (finding->decided)
+		return true;
 	switch (lint_rule_id(finding->rule)) {
 	case LINT_RULE_FIELD_INVALID:
-	case LINT_RULE_CLAIM_MISSING:
 	case LINT_RULE_QUANTITY_INVALID:
 	case LINT_RULE_CPU_UNDETECTED:
 	case LINT_RULE_RAY_START_PARAM_INVALID:

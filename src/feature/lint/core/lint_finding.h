@@ -27,6 +27,7 @@ struct lint_finding {
 	const char *path;
 	const char *message; /* the error and its effect */
 	const char *fix;     /* the line or lines of YAML to write; "" for none */
+	bool decided;        /* of a feature: a decision reports it itself */
 };
 
 struct lint_findings {

@@ -178,12 +178,9 @@ static void check_label(struct lint_subject *subject, const char *key)
 {
 	if (strncmp(key, PREFIX, strlen(PREFIX)) == 0 &&
 	    !ARRAY_FIND(keys, sizeof(keys) / sizeof(keys[0]), key, key))
-		lint_report_finding(
-			subject, LINT_RULE_ANNOTATION_INVALID,
-			lint_path_member(subject->arena, "metadata.labels", key), "",
-			"label %.100s is unknown and has no effect: remove it; the queue "
-			"of a GPUPool selects namespaces by their labels",
-			key);
+		lint_report_finding(subject, LINT_RULE_ANNOTATION_INVALID,
+				    lint_path_member(subject->arena, "metadata.labels", key), "",
+				    "label %.100s is unknown and has no effect: remove it", key);
 }
 
 /* ---- parts of GPUs ---- */

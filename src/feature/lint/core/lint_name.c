@@ -2,29 +2,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
-#include "core/capacity/resize_limits.h"
 #include "feature/lint/core/lint_subject.h"
-
-void lint_resize_invalid(struct lint_subject *subject)
-{
-	const struct resize_limits *limits = subject->cluster->resize;
-	const char *path =
-		lint_path_member(subject->arena, "metadata.annotations", ANNOTATION_RESIZE);
-
-	if (subject->group || !limits)
-		return;
-	if (limits->problem)
-		lint_report_finding(subject, LINT_RULE_RESIZE_INVALID, path, "", "%s",
-				    limits->problem);
-	for (size_t i = 0; i < limits->group_count; i++) {
-		const char *problem =
-			resize_limits_problem(subject->cluster, &limits->groups[i], subject->arena);
-
-		if (problem)
-			lint_report_finding(subject, LINT_RULE_RESIZE_INVALID, path, "", "%s",
-					    problem);
-	}
-}
 
 /* "nvidia/gpu" and "cloud.google.com/tpu" for nvidia.com/gpu and google.com/tpu: the same resource, with another
  * domain of the same vendor. */

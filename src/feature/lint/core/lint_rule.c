@@ -16,12 +16,14 @@ const struct lint_rule *lint_rules(void)
 	static const struct lint_rule rules[] = {
 #define X(identifier, severity, name, check, what, cure)                                           \
 	{ LINT_##severity, name, what, cure, true },
+#define T X
 #define N(identifier, severity, name, what, cure) { LINT_##severity, name, what, cure, false },
 #define S(identifier, severity, name, problem, what, cure)                                         \
 	{ LINT_##severity, name, what, cure, false },
-		LINT_RULE_TABLE(X, N, S)
+		LINT_RULE_TABLE(X, T, N, S)
 #undef S
 #undef N
+#undef T
 #undef X
 	};
 	return rules;
@@ -96,6 +98,18 @@ struct lint_finding *lint_add(struct arena *arena, struct lint_findings *finding
 {
 	const struct lint_rule *row = &lint_rules()[rule];
 	struct lint_finding *finding = VEC_ADD(arena, &findings->list);
-	*finding = (struct lint_finding){ row->severity, row->name, path, message, fix };
+	*finding = (struct lint_finding){ row->severity, row->name, path, message, fix, false };
 	return finding;
+}
+
+void lint_add_problem(struct arena *arena, struct lint_findings *findings, enum lint_rule_id id,
+		      const struct object_problem *problem)
+{
+	struct lint_finding *finding =
+		lint_add(arena, findings, id == LINT_RULE_COUNT ? lint_rule_id(problem->rule) : id,
+			 problem->path, problem->message, problem->fix);
+
+	if (problem->warning)
+		finding->severity = LINT_WARNING;
+	finding->decided = problem->decided;
 }

@@ -7,24 +7,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/model/object_rule.h"
 #include "core/model/reason.h"
 #include "feature/lint/core/lint_finding.h"
 
 /* X(identifier, severity, name, check, error, what to do)
  * N(identifier, severity, name, error, what to do): rules without a check, for errors that only a decoder can
- * see and for rules of a RayClusterAutoscaler (feature/lint/core/lint_settings.c) or a GPUPool
- * (feature/lint/objects/lint_pool.c).
+ * see, for rules of a RayClusterAutoscaler (feature/lint/core/lint_settings.c) and of objects of features
+ * (codec/objects/object_kinds.h).
  *
  * severity: the usual one; a rule that can have another states so in its text.
  *
+ * T(identifier, severity, name, rule, error, what to do): rules of features about the head or a worker group.
  * S(identifier, severity, name, problem, error, what to do): rules of features about a RayClusterAutoscaler.
  *
  * check: a function in a file feature/lint/core/lint_*.c, which the row declares.
  *
- * problem: a lint_problem_function of the feature, which the row declares.
+ * rule, problem: an object_group_rule, a lint_problem_function of the feature, which the row declares.
  *
  * Findings of one group are in this order. */
-#define LINT_RULE_TABLE(X, N, S)                                                                                                                                                   \
+#define LINT_RULE_TABLE(X, T, N, S)                                                                                                                                                \
 	N(CANNOT_BE_READ, ERROR, "cannot-be-read",                                                                                                                                 \
 	  "a file is not YAML or JSON, has a duplicate member, or is too large",                                                                                                   \
 	  "fix the text at the named line and column")                                                                                                                             \
@@ -34,7 +36,7 @@
 	N(RAY_START_PARAM_NOT_STRING, ERROR, "ray-start-param-not-string",                                                                                                         \
 	  "a value of `rayStartParams` is not a string: the API server refuses the object",                                                                                        \
 	  "put the value into quotes")                                                                                                                                             \
-	X(FIELD_INVALID, ERROR, "field-invalid", lint_field_invalid,                                                                                                               \
+	X(FIELD_INVALID, ERROR, RULE_FIELD_INVALID, lint_field_invalid,                                                                                                            \
 	  "a number or name is outside the range of its field",                                                                                                                    \
 	  "write a value that the message allows")                                                                                                                                 \
 	X(CONTAINER_MISSING, ERROR, "container-missing", lint_container_missing,                                                                                                   \
@@ -82,7 +84,7 @@
 	N(START_COMMAND_UNQUOTED, WARNING, "start-command-unquoted",                                                                                                               \
 	  "a shell expands `$KUBERAY_GEN_RAY_START_CMD` without its quotes; an error where a value has some",                                                                      \
 	  "write `eval \"$KUBERAY_GEN_RAY_START_CMD\"`")                                                                                                                           \
-	X(SETTING_WITHOUT_EFFECT, WARNING, "setting-without-effect", lint_setting_without_effect,                                                                                  \
+	X(SETTING_WITHOUT_EFFECT, WARNING, RULE_WITHOUT_EFFECT, lint_setting_without_effect,                                                                                       \
 	  "another setting overrides this one, or makes it void",                                                                                                                  \
 	  "remove one of them, or write the line")                                                                                                                                 \
 	N(API_VERSION_OLD, WARNING, "api-version-old",                                                                                                                             \
@@ -107,9 +109,6 @@
 	  "an annotation `rayscaler.dev/...` or `ray.io/...` is unknown; an error where it is known elsewhere (also labels), or where "                                            \
 	  "`rayscaler.dev/managed` is neither `true` nor `false`, or where KAI refuses `gpu-fraction` or `gpu-memory`",                                                            \
 	  "correct the name or the value, or remove the line")                                                                                                                     \
-	X(RESIZE_INVALID, WARNING, "resize-invalid", lint_resize_invalid,                                                                                                          \
-	  "Ray refuses the annotation `ray.io/ippr`, or the template of a group in it",                                                                                            \
-	  "change the field of the message")                                                                                                                                       \
 	X(GPU_NAME_MISSPELT, WARNING, "gpu-name-misspelt", lint_gpu_name_misspelt,                                                                                                 \
 	  "the name of a resource differs in one letter from that of an accelerator",                                                                                              \
 	  "write the name of the accelerator")                                                                                                                                     \
@@ -177,13 +176,6 @@
 	  "`num-gpus` or `resources` give Ray another number of GPUs than the container has (row "                                                                                 \
 	  "A6); Ray takes it as given, GPUs are logical",                                                                                                                          \
 	  "nothing, if it is intended")                                                                                                                                            \
-	X(CLAIM_MISSING, ERROR, "claim-missing", lint_claim_missing,                                                                                                               \
-	  "a ResourceClaim or ResourceClaimTemplate does not exist: no Pod starts",                                                                                                \
-	  "create it, or correct its name")                                                                                                                                        \
-	X(CLAIM_SHARED, WARNING, "claim-shared", lint_claim_shared,                                                                                                                \
-	  "workers share one ResourceClaim, or wait for it", "name a ResourceClaimTemplate")                                                                                       \
-	X(CLAIM_OF_PARTS, WARNING, "claim-of-parts", lint_claim_of_parts,                                                                                                          \
-	  "claimed parts of GPUs without `num-gpus`: Ray counts whole GPUs", "declare `num-gpus`")                                                                                 \
 	X(GPU_AND_NEURON, WARNING, "gpu-and-neuron", lint_gpu_and_neuron,                                                                                                          \
 	  "a worker has GPUs and Neuron cores; Ray refuses tasks that ask for both (row B5)",                                                                                      \
 	  "make one group for each kind")                                                                                                                                          \
@@ -217,28 +209,11 @@
 	N(GROUP_TOO_SMALL, WARNING, "group-too-small",                                                                                                                             \
 	  "a minimum or warm count is above the group's `maxReplicas`",                                                                                                            \
 	  "raise `maxReplicas`, or lower it")                                                                                                                                      \
-	FEATURE_LINT_RULES(S)                                                                                                                                                      \
-	N(POOL_GUARANTEES, WARNING, "pool-guarantees",                                                                                                                             \
-	  "the guarantees of a GPUPool exceed its `gpus`, or these are 0", "raise `gpus`")                                                                                         \
-	N(QUEUE_UNREACHABLE, WARNING, "queue-unreachable",                                                                                                                         \
-	  "a queue selects all namespaces before others", "move it to the end")                                                                                                    \
-	N(POOL_MINIMUM, WARNING, "pool-minimum",                                                                                                                                   \
-	  "the `minReplicas` of a queue's RayClusters exceed its `maximum`",                                                                                                       \
-	  "lower them, or raise `maximum`")                                                                                                                                        \
-	N(POOL_OVERLAP, INFO, "pool-overlap",                                                                                                                                      \
-	  "a group may match two GPUPools; a warning if one has none left", "set `groups`")                                                                                        \
-	N(GROUP_WITHOUT_POOL, INFO, "group-without-pool",                                                                                                                          \
-	  "no GPUPool in the files matches a group with GPUs", "add one")                                                                                                          \
-	X(CLIQUE_AFFINITY_MISSING, WARNING, "clique-affinity-missing",                                                                                                             \
-	  lint_clique_affinity_missing,                                                                                                                                            \
-	  "a group claims a channel of a ComputeDomain without affinity on `nvidia.com/gpu.clique`",                                                                               \
-	  "add the lines")                                                                                                                                                         \
-	N(COMPUTE_DOMAIN_NODES, WARNING, "compute-domain-nodes",                                                                                                                   \
-	  "`numNodes` of a ComputeDomain is deprecated", "write 0")
+	FEATURE_LINT_RULES(T, N, S)
 
 enum lint_rule_id {
 #define X(identifier, ...) LINT_RULE_##identifier,
-	LINT_RULE_TABLE(X, X, X)
+	LINT_RULE_TABLE(X, X, X, X)
 #undef X
 		LINT_RULE_COUNT
 };
@@ -256,6 +231,10 @@ const struct lint_rule *lint_rules(void);
 struct lint_finding *lint_add(struct arena *arena, struct lint_findings *findings,
 			      enum lint_rule_id rule, const char *path, const char *message,
 			      const char *fix);
+
+/* Appends what a rule of a feature found; `id` LINT_RULE_COUNT: of the row that it names. */
+void lint_add_problem(struct arena *arena, struct lint_findings *findings, enum lint_rule_id id,
+		      const struct object_problem *problem);
 
 /* The row of a rule's name, which is in the table. */
 enum lint_rule_id lint_rule_id(const char *name);

@@ -79,7 +79,7 @@ static void check_features(struct lint_subject *subject, const struct autoscaler
 	} rules[] = {
 #define N(...)
 #define S(identifier, severity, name, problem, ...) { LINT_RULE_##identifier, problem },
-		LINT_RULE_TABLE(N, N, S){ LINT_RULE_COUNT, NULL },
+		LINT_RULE_TABLE(N, N, N, S){ LINT_RULE_COUNT, NULL },
 #undef S
 #undef N
 	};

@@ -64,11 +64,13 @@ typedef const char *lint_problem_function(const struct autoscaler_object *object
 
 /* The checks of the table: each in the file of its kin, feature/lint/core/lint_*.c. */
 #define X(identifier, severity, name, check, what, cure) void check(struct lint_subject *subject);
+#define T(identifier, severity, name, rule, what, cure) object_group_rule rule;
 #define N(...)
 #define S(identifier, severity, name, problem, what, cure) lint_problem_function problem;
-LINT_RULE_TABLE(X, N, S)
+LINT_RULE_TABLE(X, T, N, S)
 #undef S
 #undef N
+#undef T
 #undef X
 
 #endif

@@ -11,12 +11,9 @@
 #include "feature/lint/objects/lint_found.h"
 
 struct cJSON;
-struct device_table;
-struct gpu_pool;
+struct object_kinds;
 struct lint_findings;
 struct lint_report;
-struct namespace;
-struct pod_spec;
 
 /* ---- lint_cron.c ---- */
 
@@ -30,29 +27,21 @@ const char *lint_cron_problem(const char *text, struct arena *arena);
 void lint_deletion_check(const char *kind, struct lint_found spec, struct arena *arena,
 			 struct lint_findings *findings);
 
-/* ---- lint_domain.c ---- */
-
-bool lint_domain_is(const char *kind, const char *api_version);
-/* Remembers the template of its channel. True: it has numNodes above 0, which is a finding. */
-bool lint_domain_add(struct lint_report *report, const struct cJSON *object);
-/* After the last file: the findings of these groups. */
-void lint_domain_finish(struct lint_report *report);
-
 /* ---- lint_kind.c ---- */
 
 /* A kind of ray.io with the spec of a RayCluster, or one of rayscaler.dev. */
 struct lint_kind {
 	const char *kind, *group;
-	const char *path[4]; /* of the spec, member by member, NULL after the last */
-	bool is_settings;    /* of rayscaler.dev; without a path */
-	bool is_pool;        /* of them, a GPUPool, which is in no namespace */
+	const char *path[4];           /* of the spec, member by member, NULL after the last */
+	bool is_settings;              /* of rayscaler.dev; without a path */
+	const struct object_kinds *of; /* of them, one of a feature, which is in no namespace */
+	size_t feature;                /* then: its number in lint_features */
 };
 
 /* `api_version` may be "", and have another version of the group or a group that is most likely a
- * misspelt one. NULL: lint skips the object. */
-const struct lint_kind *lint_kind_find(const char *kind, const char *api_version);
+ * misspelt one. False: lint skips the object. */
+bool lint_kind_find(const char *kind, const char *api_version, struct lint_kind *ret_kind);
 bool lint_kind_is_cluster(const struct lint_kind *kind); /* the RayCluster itself */
-bool lint_kind_is_of_claims(const char *api_version);    /* resource.k8s.io */
 /* Why the API server refuses the version of an object of this kind, and the line to write; NULL: it
  * does not. */
 const char *lint_kind_version_problem(const struct lint_kind *kind, const char *api_version,
@@ -67,35 +56,6 @@ const char *lint_kind_problem(const char *kind, const char *api_version, struct 
 /* A new tree of copies; `cluster` has metadata and spec of a RayCluster, `group` is one of its workerGroupSpecs, NULL
  * for the head. NULL: it has no Pod template with a container. */
 struct cJSON *lint_pod_make(const struct cJSON *cluster, const struct cJSON *group);
-
-/* ---- lint_pool.c ---- */
-
-/* Appends findings, in the arena. `all`: the pools by name, which may have this one. */
-void lint_pool(const struct gpu_pool *pool, const struct gpu_pool *const *all, size_t count,
-	       struct arena *arena, struct lint_findings *findings);
-/* Whether the Ray container of a Pod requests GPUs. */
-bool lint_pool_counts(const struct pod_spec *spec, const struct device_table *devices);
-/* The pools of the files, at least one, and what minReplicas take of their queues: zero `taken` before the first
- * group. */
-struct lint_pool_sums {
-	const struct gpu_pool *const *pools; /* by name */
-	size_t count;
-	const struct namespace *namespaces;
-	size_t namespace_count;
-	int64_t **taken; /* by pool and queue, 1/10000 */
-};
-
-/* A worker group with GPUs. */
-struct lint_pool_subject {
-	const struct pod_spec *spec;
-	const char *title, *namespace_, *path;
-	int64_t min_gpus; /* 1/10000, of its minReplicas */
-};
-
-/* Appends a finding when none of the pools matches the group, or when its minReplicas, with those of the groups
- * before it, take more than the maximum of its queue. */
-void lint_pool_group(struct lint_pool_sums *sums, const struct lint_pool_subject *group,
-		     struct arena *arena, struct lint_findings *findings);
 
 /* ---- lint_refused.c ---- */
 

@@ -35,8 +35,7 @@ struct work {
 	const struct lint_context *context;
 	const char *file;
 	size_t file_number, document;
-	/* Read once more, for its RayClusterAutoscalers, GPUPools and RayClusters that claim devices
-	 * alone. */
+	/* Read once more, for its objects of rayscaler.dev and RayClusters that claim devices alone. */
 	bool again;
 	bool has_settings; /* it has some of them, so it is read again */
 	bool live;         /* of an API server: without lines, and its claims are known */
@@ -69,7 +68,11 @@ static void add_problem(struct work *work, const char *object, const char *path,
 	struct lint_entry entry = entry_of(work, object);
 
 	entry.at = at;
-	entry.finding = (struct lint_finding){ rule->severity, rule->name, path, problem, "" };
+	entry.finding = (struct lint_finding){ .severity = rule->severity,
+					       .rule = rule->name,
+					       .path = path,
+					       .message = problem,
+					       .fix = "" };
 	lint_report_add(work->report, &entry);
 }
 
@@ -200,22 +203,25 @@ static bool is_for_later(struct work *work, const struct ray_cluster *cluster)
 	return later;
 }
 
-/* A group that has GPUs, or may claim the channel of a ComputeDomain. */
-static void remember_group(struct work *work, const struct subject *subject,
-			   const struct ray_cluster *cluster, size_t i, bool claims, int64_t gpus)
+static void remember_group(struct work *work, const struct subject *subject, size_t feature,
+			   const struct ray_cluster *cluster, size_t i, int64_t gpus)
 {
 	const struct worker_group *group = &cluster->groups[i];
 	struct lint_kept_group kept = { .entry = entry_of(work, subject->object),
-					.claims = claims,
-					.namespace_ = cluster->namespace_,
-					.name = group->name,
-					.spec = &group->template.spec,
-					.min_gpus = resource_product(gpus, group->min_replicas) };
+					.feature = feature };
 	const char *path = arena_printf(&work->arena, "spec.workerGroupSpecs[%zu]%s", i,
-					claims ? ".template.spec" : "");
+					lint_features[feature]->group_path);
 
-	kept.entry.finding.path = real_path(work, subject, path);
-	kept.entry.at = position_find(&work->positions, subject->place, kept.entry.finding.path);
+	path = real_path(work, subject, path);
+	kept.entry.finding.path = path;
+	kept.entry.at = position_find(&work->positions, subject->place, path);
+	kept.group = (struct object_kept_group){
+		.namespace_ = cluster->namespace_,
+		.name = group->name,
+		.path = path,
+		.spec = &group->template.spec,
+		.min_gpus = resource_product(gpus, group->min_replicas),
+	};
 	lint_report_remember_group(work->report, &kept);
 }
 
@@ -226,14 +232,10 @@ static void remember(struct work *work, const struct subject *subject,
 	const int64_t *gpus = lint_gpus_of_groups(cluster, work->context, &work->arena);
 
 	lint_report_remember(work->report, cluster, gpus);
-	for (size_t i = 0; i < cluster->group_count; i++) {
-		const struct worker_group *group = &cluster->groups[i];
-
-		if (lint_pool_counts(&group->template.spec, work->context->devices))
-			remember_group(work, subject, cluster, i, false, gpus[i]);
-		if (lint_lacks_clique(group))
-			remember_group(work, subject, cluster, i, true, 0);
-	}
+	for (size_t i = 0; i < cluster->group_count; i++)
+		for (size_t f = 0; lint_features[f]; f++)
+			if (lint_features[f]->keeps(&cluster->groups[i], work->context->devices))
+				remember_group(work, subject, f, cluster, i, gpus[i]);
 }
 
 /* They are judged when all Namespaces of the files are known. */
@@ -374,99 +376,101 @@ static void check_autoscaler(struct work *work, const struct subject *subject,
 		lint_settings(&decoded, known, work->context, &work->arena, findings);
 }
 
-static void check_pool(struct work *work, const struct subject *subject,
-		       struct lint_findings *findings)
+static void add_problems(struct arena *arena, const struct object_problems *problems,
+			 struct lint_findings *findings)
 {
-	const struct lint_report *report = work->report;
-	struct gpu_pool pool;
+	VEC_EACH(const struct object_problem, problem, &problems->list)
+		lint_add_problem(arena, findings, LINT_RULE_COUNT, problem);
+}
+
+/* One of a feature, in no namespace. */
+static void check_own(struct work *work, const struct subject *subject,
+		      const struct lint_kind *kind, struct lint_findings *findings)
+{
+	struct place metadata = place_member(&work->positions, subject->place, "metadata");
+	struct object_problems problems = { .list = { .at = NULL } };
 	struct err err;
 
 	if (!place_member(&work->positions, subject->place, "spec").json)
 		lint_add(&work->arena, findings, LINT_RULE_FIELD_INVALID, "",
 			 "the object has no spec; the API server refuses it", "spec: {}");
-	if (*text_of(work, place_member(&work->positions, subject->place, "metadata"), "namespace"))
-		lint_add(
-			&work->arena, findings, LINT_RULE_SETTING_WITHOUT_EFFECT,
-			"metadata.namespace",
-			"namespace has no effect: a GPUPool is of the whole cluster, and its queues "
-			"select namespaces; remove it",
-			"");
+	if (*text_of(work, metadata, "namespace") != '\0')
+		lint_add(&work->arena, findings, LINT_RULE_SETTING_WITHOUT_EFFECT,
+			 "metadata.namespace",
+			 arena_printf(&work->arena,
+				      "namespace has no effect: a %s is of the whole cluster; "
+				      "remove it",
+				      kind->kind),
+			 "");
 	if (!check_name(work, subject, findings))
 		return;
-	if (gpu_pool_decode(subject->place.json, "", &work->arena, &pool, &err))
+	if (kind->of->check(work->report->states[kind->feature], subject->place.json, &work->arena,
+			    &problems, &err))
 		add_decode_error(work, subject, &err);
 	else
-		lint_pool(&pool, report->pools.at, report->pools.count, &work->arena, findings);
+		add_problems(&work->arena, &problems, findings);
 }
 
-/* A RayClusterAutoscaler or a GPUPool: compared with other objects, when all are known. The tree is
- * changed. */
+/* Of what is compared with other objects; above the limit nothing is kept. */
+static bool add_own(struct work *work, size_t feature, const struct cJSON *object, const char *kind,
+		    const char *api_version, struct object_problems *problems)
+{
+	struct lint_report *report = work->report;
+
+	return report->arena->used_bytes <= LINT_REPORT_BYTES_MAX &&
+	       lint_features[feature]->add(report->states[feature], object, kind, api_version,
+					   report->arena, problems);
+}
+
+/* An object of rayscaler.dev: compared with other objects, when all are known. The tree is changed. */
 static void check_settings(struct work *work, struct subject *subject, const struct lint_kind *kind)
 {
 	struct lint_findings findings = { .list = { .at = NULL } };
-	struct gpu_pool pool;
+	struct object_problems problems = { .list = { .at = NULL } };
 	size_t shape_count;
-	struct err err;
 
 	work->has_settings = true;
 	if (!work->again) {
 		work->report->autoscalers++;
-		if (kind->is_pool &&
-		    gpu_pool_decode(subject->place.json, "", &work->arena, &pool, &err) == 0)
-			lint_report_remember_pool(work->report, &pool);
+		if (kind->of)
+			(void)add_own(work, kind->feature, subject->place.json, kind->kind, "",
+				      &problems);
 		return;
 	}
 	subject->spec_path = "spec";
 	lint_shape_check(memory_without_const(subject->place.json),
-			 kind->is_pool ? gpu_pool_fields : autoscaler_fields, kind->kind,
-			 &work->arena, &findings);
+			 kind->of ? kind->of->fields : autoscaler_fields, kind->kind, &work->arena,
+			 &findings);
 	shape_count = findings.list.count;
 	check_version(work, subject, kind);
-	(kind->is_pool ? check_pool : check_autoscaler)(work, subject, &findings);
+	if (kind->of)
+		check_own(work, subject, kind, &findings);
+	else
+		check_autoscaler(work, subject, &findings);
 	add_findings(work, subject, &findings, shape_count);
 }
 
-static void check_domain(struct work *work, struct place object)
+/* One that features compare others with; false: it is of none of them. */
+static bool add_other(struct work *work, struct place object)
 {
 	struct place metadata = place_member(&work->positions, object, "metadata");
+	const char *kind = text_of(work, object, "kind");
 	struct subject subject = { .place = object, .spec_path = "spec" };
-	bool has_nodes = lint_domain_add(work->report, object.json);
+	struct object_problems problems = { .list = { .at = NULL } };
+	struct lint_findings findings = { .list = { .at = NULL } };
+	bool known = false;
 
-	subject.object = object_text(&work->arena, "ComputeDomain",
-				     text_of(work, metadata, "namespace"),
+	for (size_t i = 0; lint_features[i]; i++)
+		known |= add_own(work, i, object.json, kind, text_of(work, object, "apiVersion"),
+				 &problems);
+	subject.object = object_text(&work->arena, kind, text_of(work, metadata, "namespace"),
 				     text_of(work, metadata, "name"));
-	if (has_nodes)
-		add_one(work, &subject, LINT_WARNING, LINT_RULE_COMPUTE_DOMAIN_NODES,
-			"spec.numNodes",
-			"numNodes is deprecated: write 0, so that a group may have any number of "
-			"workers",
-			"numNodes: 0");
+	add_problems(&work->arena, &problems, &findings);
+	add_findings(work, &subject, &findings, 0);
+	return known;
 }
 
-/* One that is not valid is left to the API server. */
-static void remember_claim_object(struct work *work, const struct cJSON *json, const char *kind)
-{
-	struct lint_report *report = work->report;
-	struct arena *arena = report->arena;
-	struct claim_template template_;
-	struct resource_claim claim;
-	struct device_class class;
-	struct err err;
-
-	if (arena->used_bytes > LINT_REPORT_BYTES_MAX)
-		return;
-	if (strcmp(kind, "DeviceClass") == 0 &&
-	    device_class_decode(json, "", arena, &class, &err) == 0)
-		VEC_PUSH(arena, &report->classes, class);
-	else if (strcmp(kind, "ResourceClaimTemplate") == 0 &&
-		 claim_template_decode(json, "", arena, &template_, &err) == 0)
-		VEC_PUSH(arena, &report->templates, template_);
-	else if (strcmp(kind, "ResourceClaim") == 0 &&
-		 resource_claim_decode(json, "", arena, &claim, &err) == 0)
-		VEC_PUSH(arena, &report->claims, claim);
-}
-
-/* Of these files; the labels say which queue of a pool its RayClusters belong to. */
+/* Of these files; its labels say which Pods are refused. */
 static void remember_namespace(struct lint_report *report, const struct cJSON *json)
 {
 	struct namespace namespace;
@@ -510,14 +514,12 @@ static void check_other(struct work *work, struct place object)
 {
 	if (work->again)
 		return;
-	if (lint_domain_is(text_of(work, object, "kind"), text_of(work, object, "apiVersion")))
-		check_domain(work, object);
-	else if (strcmp(text_of(work, object, "kind"), "Namespace") == 0)
-		remember_namespace(work->report, object.json);
-	else if (lint_kind_is_of_claims(text_of(work, object, "apiVersion")))
-		remember_claim_object(work, object.json, text_of(work, object, "kind"));
-	else
-		check_kind(work, object);
+	if (!add_other(work, object)) {
+		if (strcmp(text_of(work, object, "kind"), "Namespace") == 0)
+			remember_namespace(work->report, object.json);
+		else
+			check_kind(work, object);
+	}
 	if (!work->report->instead)
 		work->report->instead = instead_of(work, object);
 }
@@ -661,7 +663,7 @@ static void ask_object(struct work *work, const struct subject *object,
 		.plural = plural_of(work, kind->kind),
 		.namespace_ = text_of(work, metadata, "namespace"),
 		.name = text_of(work, metadata, "name"),
-		.namespaced = !kind->is_pool,
+		.namespaced = !kind->of,
 	};
 
 	if (work->again || !work->report->asks)
@@ -680,23 +682,22 @@ static void ask_object(struct work *work, const struct subject *object,
 
 static void check_object(struct work *work, struct place object)
 {
-	const struct lint_kind *kind =
-		lint_kind_find(text_of(work, object, "kind"), text_of(work, object, "apiVersion"));
+	struct lint_kind kind;
 	struct place metadata = place_member(&work->positions, object, "metadata");
 	struct subject subject = { .place = object, .spec_path = "" };
 	const char *name = text_of(work, metadata, "name");
 
-	if (!kind) {
+	if (!lint_kind_find(text_of(work, object, "kind"), text_of(work, object, "apiVersion"),
+			    &kind)) {
 		check_other(work, object);
 		return;
 	}
-	if (*name == '\0' && !kind->is_settings)
+	if (*name == '\0' && !kind.is_settings)
 		name = text_of(work, metadata, "generateName");
-	subject.object = object_text(&work->arena, kind->kind,
-				     kind->is_pool ? "" : text_of(work, metadata, "namespace"),
-				     name);
-	ask_object(work, &subject, kind);
-	(kind->is_settings ? check_settings : check_holder)(work, &subject, kind);
+	subject.object = object_text(&work->arena, kind.kind,
+				     kind.of ? "" : text_of(work, metadata, "namespace"), name);
+	ask_object(work, &subject, &kind);
+	(kind.is_settings ? check_settings : check_holder)(work, &subject, &kind);
 }
 
 /* ---- documents ---- */
@@ -825,40 +826,11 @@ void lint_text_add(struct lint_report *report, const char *file, const char *tex
 
 	read_text(&work, text, size);
 	if (work.has_settings && lint_report_keep_text(report, work.file, text, size))
-		lint_problem_add(
-			report, file, "",
-			"the files with RayClusterAutoscalers, GPUPools and claims are too large "
-			"together; those of this one are not checked: give fewer files");
+		lint_problem_add(report, file, "",
+				 "the files with objects of rayscaler.dev and claims are too large "
+				 "together; those of this one are not checked: give fewer files");
 	else
 		report->files++;
-}
-
-static void check_groups_of_pools(struct lint_report *report)
-{
-	struct lint_pool_sums sums = {
-		.pools = report->pools.at,
-		.count = report->pools.count,
-		.namespaces = report->namespaces.at,
-		.namespace_count = report->namespaces.count,
-	};
-
-	if (report->pools.count == 0)
-		return;
-	VEC_EACH(const struct lint_kept_group, group, &report->groups) {
-		struct lint_findings findings = { .list = { .at = NULL } };
-		struct lint_entry entry = group->entry;
-
-		if (!group->claims)
-			lint_pool_group(&sums,
-					&(struct lint_pool_subject){
-						group->spec, group->name, group->namespace_,
-						entry.finding.path, group->min_gpus },
-					report->arena, &findings);
-		if (findings.list.count == 0)
-			continue;
-		entry.finding = findings.list.at[0];
-		lint_report_add(report, &entry);
-	}
 }
 
 #define ENFORCE "pod-security.kubernetes.io/enforce"
@@ -919,27 +891,45 @@ static void check_violations(struct lint_report *report)
 	}
 }
 
-/* The device table with the claims of the files, if they have any. Others may exist as well. */
-static const struct device_table *count_claims(struct lint_report *report,
-					       const struct device_table *table)
+/* By the rule of the group itself. */
+static bool is_reported(const struct lint_report *report, const char *rule,
+			const struct lint_entry *group)
 {
-	const struct device_objects objects = { .classes = report->classes.at,
-						.class_count = report->classes.count,
-						.templates = report->templates.at,
-						.template_count = report->templates.count,
-						.claims = report->claims.at,
-						.claim_count = report->claims.count };
+	VEC_EACH(const struct lint_entry, entry, &report->list)
+		if (strcmp(entry->finding.rule, rule) == 0 && is_of_same(entry, group) &&
+		    strcmp(entry->finding.path, group->finding.path) == 0)
+			return true;
+	return false;
+}
 
-	return device_claims_attach(&objects, table, report->arena);
+static void check_groups(struct lint_report *report)
+{
+	VEC_EACH(const struct lint_kept_group, kept, &report->groups) {
+		struct object_problems problems = { .list = { .at = NULL } };
+		struct lint_findings findings = { .list = { .at = NULL } };
+
+		lint_features[kept->feature]->group(report->states[kept->feature], &kept->group,
+						    report->arena, &problems);
+		add_problems(report->arena, &problems, &findings);
+		VEC_EACH(const struct lint_finding, finding, &findings.list) {
+			struct lint_entry entry = kept->entry;
+
+			entry.finding = *finding;
+			if (!lint_rules()[lint_rule_id(finding->rule)].in_controller ||
+			    !is_reported(report, finding->rule, &entry))
+				lint_report_add(report, &entry);
+		}
+	}
 }
 
 void lint_report_finish(struct lint_report *report, const struct lint_context *context)
 {
 	struct lint_context counted = *context;
 
-	counted.devices = count_claims(report, context->devices);
-	lint_report_sort_pools(report);
-	check_groups_of_pools(report);
+	for (size_t i = 0; lint_features[i]; i++)
+		if (lint_features[i]->count)
+			counted.devices = lint_features[i]->count(report->states[i],
+								  counted.devices, report->arena);
 	check_violations(report);
 	VEC_EACH(const struct lint_kept_text, kept, &report->texts) {
 		struct work work = { .report = report,
@@ -951,7 +941,7 @@ void lint_report_finish(struct lint_report *report, const struct lint_context *c
 
 		read_text(&work, kept->text, kept->size);
 	}
-	lint_domain_finish(report);
+	check_groups(report);
 	lint_report_sort(report);
 }
 

@@ -6,13 +6,12 @@
 #include "base/arena.h"
 #include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
-#include "codec/objects/gpu_pool_object.h"
 #include "codec/schema/document_head.h"
 #include "feature/lint/objects/lint_check.h"
+#include "feature/lint/objects/lint_report.h"
 
 #define GROUP "ray.io"
 #define OWN_GROUP "rayscaler.dev"
-#define CLAIM_GROUP "resource.k8s.io"
 #define GROUP_ERRORS_MAX 2
 
 static const struct lint_kind kinds[] = {
@@ -21,7 +20,6 @@ static const struct lint_kind kinds[] = {
 	{ "RayService", GROUP, .path = { "spec", "rayClusterConfig" } },
 	{ "RayCronJob", GROUP, .path = { "spec", "jobTemplate", "rayClusterSpec" } },
 	{ AUTOSCALER_KIND, OWN_GROUP, .is_settings = true },
-	{ GPU_POOL_KIND, OWN_GROUP, .is_settings = true, .is_pool = true },
 };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
@@ -50,21 +48,24 @@ static bool may_be_group(const char *api_version, const char *group)
 	       (strcmp(group, GROUP) == 0 && strstr(name, "ray"));
 }
 
-const struct lint_kind *lint_kind_find(const char *kind, const char *api_version)
+bool lint_kind_find(const char *kind, const char *api_version, struct lint_kind *ret_kind)
 {
 	const struct lint_kind *found = ARRAY_FIND(kinds, KIND_COUNT, kind, kind);
 
-	return found && may_be_group(api_version, found->group) ? found : NULL;
+	*ret_kind = found ? *found : (struct lint_kind){ .kind = NULL };
+	for (size_t i = 0; lint_features[i]; i++)
+		if (lint_features[i]->kind && strcmp(lint_features[i]->kind, kind) == 0)
+			*ret_kind = (struct lint_kind){ .kind = lint_features[i]->kind,
+							.group = OWN_GROUP,
+							.is_settings = true,
+							.of = lint_features[i],
+							.feature = i };
+	return ret_kind->kind && may_be_group(api_version, ret_kind->group);
 }
 
 bool lint_kind_is_cluster(const struct lint_kind *kind)
 {
-	return kind == &kinds[0];
-}
-
-bool lint_kind_is_of_claims(const char *api_version)
-{
-	return is_group(api_version, CLAIM_GROUP);
+	return strcmp(kind->kind, kinds[0].kind) == 0;
 }
 
 const char *lint_kind_version_problem(const struct lint_kind *kind, const char *api_version,
@@ -92,6 +93,9 @@ const char *lint_kind_problem(const char *kind, const char *api_version, struct 
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (is_group(api_version, kinds[i].group))
 			nearest_offer(&nearest, kinds[i].kind);
+	for (size_t i = 0; lint_features[i] && is_group(api_version, OWN_GROUP); i++)
+		if (lint_features[i]->kind)
+			nearest_offer(&nearest, lint_features[i]->kind);
 	/* Files of rayscaler.dev have further kinds, as Workload. */
 	if (!nearest.word && !is_group(api_version, GROUP))
 		return NULL;

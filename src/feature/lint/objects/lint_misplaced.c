@@ -5,8 +5,8 @@
 
 #include "base/arena.h"
 #include "codec/objects/autoscaler_json.h"
-#include "codec/objects/gpu_pool_object.h"
 #include "core/model/field.h"
+#include "feature/lint/objects/lint_report.h"
 #include "feature/lint/objects/lint_schema_table.h"
 
 /* ---- where the field of a name that is unknown in its place ---- */
@@ -152,9 +152,15 @@ static const char *elsewhere(const char *name, const char *kind, struct arena *a
 
 	if (!place && strcmp(kind, AUTOSCALER_KIND) != 0 && is_setting(autoscaler_fields, name))
 		return "write it into spec of the " AUTOSCALER_KIND " of this name";
-	if (!place && strcmp(kind, GPU_POOL_KIND) != 0 && is_setting(gpu_pool_fields, name))
-		return "write it into spec of a " GPU_POOL_KIND;
-	return place;
+	if (place)
+		return place;
+	for (size_t i = 0; lint_features[i]; i++) {
+		const struct object_kinds *own = lint_features[i];
+
+		if (own->kind && strcmp(kind, own->kind) != 0 && is_setting(own->fields, name))
+			return arena_printf(arena, "write it into spec of a %s", own->kind);
+	}
+	return NULL;
 }
 
 /* ---- misplaced names ---- */
@@ -162,7 +168,7 @@ static const char *elsewhere(const char *name, const char *kind, struct arena *a
 /* Names are separated by blanks, and begin and end with one. */
 static const struct {
 	const char *names, *place;
-	const char *kind; /* NULL: any but GPUPool */
+	const char *kind; /* NULL: any but one of a feature */
 } places[] = {
 	{ " scaleTargetRef clusterName clusterRef rayClusterName targetRef ",
 	  "remove it: a RayClusterAutoscaler has the name and namespace of its RayCluster",
@@ -242,34 +248,34 @@ static const struct {
 	  "setupCommands initialization_commands head_start_ray_commands "
 	  "worker_start_ray_commands headStartRayCommands workerStartRayCommands file_mounts ",
 	  "this is a file of Ray's cluster launcher: a RayCluster has workerGroupSpecs", NULL },
-	{ " quota nominalQuota guarantee ", "write guaranteed of the queue", GPU_POOL_KIND },
-	{ " borrowingLimit limit max ", "write maximum of the queue", GPU_POOL_KIND },
-	{ " namespaces namespace ",
-	  "write namespaceSelector: {matchLabels: "
-	  "{kubernetes.io/metadata.name: NAMESPACE}} into the queue",
-	  GPU_POOL_KIND },
-	{ " cohort cohortName ", "remove it: the queues of one GPUPool lend to each other",
-	  GPU_POOL_KIND },
 };
 
-static bool is_for(const char *of, const char *kind)
+static bool names(const char *list, const char *name)
 {
-	return of ? strcmp(of, kind) == 0 : strcmp(kind, GPU_POOL_KIND) != 0;
+	size_t size = strlen(name);
+
+	for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
+		if (at > list && at[-1] == ' ' && at[size] == ' ')
+			return true;
+	return false;
 }
 
 const char *lint_misplaced(const char *name, const char *kind, struct arena *arena)
 {
-	size_t size = strlen(name);
+	static const struct object_cure none = { NULL, NULL };
+	const struct object_cure *cures = &none;
 
-	if (size == 0)
+	if (*name == '\0')
 		return NULL;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		const char *at = is_for(places[i].kind, kind) ? strstr(places[i].names, name) :
-								NULL;
-
-		for (; at; at = strstr(at + 1, name))
-			if (at > places[i].names && at[-1] == ' ' && at[size] == ' ')
-				return places[i].place;
-	}
+	for (size_t i = 0; lint_features[i]; i++)
+		if (lint_features[i]->kind && strcmp(lint_features[i]->kind, kind) == 0)
+			cures = lint_features[i]->cures;
+	for (size_t i = 0; cures[i].names; i++)
+		if (names(cures[i].names, name))
+			return cures[i].cure;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if ((places[i].kind ? strcmp(places[i].kind, kind) == 0 : cures == &none) &&
+		    names(places[i].names, name))
+			return places[i].place;
 	return elsewhere(name, kind, arena);
 }

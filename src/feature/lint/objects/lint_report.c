@@ -7,10 +7,18 @@
 #include "base/sort.h"
 #include "codec/objects/pod_spec_json.h"
 #include "core/model/autoscaler_problem.h"
+#include "feature_objects.h"
+
+const struct object_kinds *const lint_features[] = { FEATURE_OBJECT_KINDS NULL };
 
 void lint_report_init(struct lint_report *report, struct arena *arena)
 {
-	*report = (struct lint_report){ .arena = arena };
+	size_t count = sizeof(lint_features) / sizeof(lint_features[0]);
+
+	*report = (struct lint_report){ .arena = arena,
+					.states = arena_array(arena, count, sizeof(void *)) };
+	for (size_t i = 0; lint_features[i]; i++)
+		report->states[i] = arena_array(arena, 1, lint_features[i]->state_size);
 }
 
 #define TEXT(m) FIELD_TEXT(struct lint_entry, m, #m)
@@ -21,9 +29,10 @@ static const struct field entry_texts[] = {
 
 static const struct field group_texts[] = {
 	FIELD_PART(struct lint_kept_group, entry, entry_texts, "entry"),
-	FIELD_TEXT(struct lint_kept_group, namespace_, "namespace"),
-	FIELD_TEXT(struct lint_kept_group, name, "name"),
-	FIELD_POINTER(struct lint_kept_group, spec, pod_spec_fields, "spec"),
+	FIELD_TEXT(struct lint_kept_group, group.namespace_, "namespace"),
+	FIELD_TEXT(struct lint_kept_group, group.name, "name"),
+	FIELD_TEXT(struct lint_kept_group, group.path, "path"),
+	FIELD_POINTER(struct lint_kept_group, group.spec, pod_spec_fields, "spec"),
 	FIELD_END,
 };
 
@@ -131,28 +140,6 @@ void lint_report_remember_violation(struct lint_report *report,
 	if (report->arena->used_bytes <= LINT_REPORT_BYTES_MAX)
 		VEC_PUSH(report->arena, &report->violations,
 			 *FIELD_COPY(violation_texts, violation, report->arena));
-}
-
-void lint_report_remember_pool(struct lint_report *report, const struct gpu_pool *pool)
-{
-	if (report->pools.count < LINT_POOLS_MAX &&
-	    report->arena->used_bytes <= LINT_REPORT_BYTES_MAX)
-		VEC_PUSH(report->arena, &report->pools,
-			 FIELD_COPY(gpu_pool_fields, pool, report->arena));
-}
-
-static int compare_pools(const void *a, const void *b)
-{
-	const struct gpu_pool *const *left = a, *const *right = b;
-
-	return strcmp((*left)->name, (*right)->name);
-}
-
-void lint_report_sort_pools(struct lint_report *report)
-{
-	if (report->pools.count > 0)
-		sort_stable(report->pools.at, report->pools.count, sizeof(*report->pools.at),
-			    compare_pools);
 }
 
 const struct lint_known *lint_report_cluster(const struct lint_report *report, size_t file_number,

@@ -6,8 +6,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "codec/objects/device_claim_object.h"
-#include "codec/objects/gpu_pool_object.h"
+#include "codec/objects/object_kinds.h"
 #include "codec/text/position.h"
 #include "feature/lint/core/lint.h"
 
@@ -17,17 +16,13 @@ struct cJSON;
 #define LINT_ENTRIES_MAX 100000
 #define LINT_REPORT_BYTES_MAX ((size_t)64 << 20)
 
-/* Of all texts that are read twice: with a RayClusterAutoscaler, a GPUPool or a RayCluster that claims
- * devices. */
+/* Of all texts that are read twice: with an object of rayscaler.dev or a RayCluster that claims devices. */
 #define LINT_KEPT_BYTES_MAX ((size_t)32 << 20)
 
 struct lint_known_cluster {
 	size_t file_number;
 	struct lint_known known;
 };
-
-/* Others are not compared with each other. */
-#define LINT_POOLS_MAX 1000
 
 struct lint_kept_text {
 	const char *file, *text;
@@ -46,10 +41,8 @@ struct lint_entry {
 /* A worker group that is compared with other objects; the finding of `entry` has only its path. */
 struct lint_kept_group {
 	struct lint_entry entry;
-	bool claims; /* it may claim the channel of a ComputeDomain; else it has GPUs */
-	const char *namespace_, *name;
-	const struct pod_spec *spec;
-	int64_t min_gpus; /* 1/10000, of its minReplicas */
+	size_t feature;                 /* in the order of lint_features */
+	struct object_kept_group group; /* its path is that of `entry` */
 };
 
 /* A part of a template that a Namespace with Pod Security refuses: baseline, or restricted alone. */
@@ -68,11 +61,6 @@ struct lint_question {
 	const char *body; /* JSON */
 };
 
-/* A ComputeDomain, with the ResourceClaimTemplate of its channel. */
-struct lint_domain {
-	const char *namespace_, *template_;
-};
-
 struct lint_report {
 	struct arena *arena;
 	VEC(struct lint_entry) list;
@@ -80,23 +68,21 @@ struct lint_report {
 	size_t dropped;                /* number of findings that are not kept */
 	size_t files, objects;         /* read; objects: those with a RayCluster */
 	const char *instead;           /* cure for a file without them; NULL: unknown */
-	size_t autoscalers;            /* RayClusterAutoscalers and GPUPools that were read */
-	/* For lint_report_finish: the RayClusters, the GPUPools (then by name), ComputeDomains, the objects of
-	 * Dynamic Resource Allocation, and the texts that are read again. */
+	size_t autoscalers;            /* objects of rayscaler.dev that were read */
+	void **states;                 /* of lint_features */
+	/* For lint_report_finish: the RayClusters, and the texts that are read again. */
 	VEC(struct lint_known_cluster) clusters;
 	VEC(struct lint_kept_group) groups;
 	VEC(struct lint_kept_violation) violations;
-	VEC(const struct gpu_pool *) pools;
 	VEC(struct namespace) namespaces;
-	VEC(struct lint_domain) domains;
-	VEC(struct device_class) classes;
-	VEC(struct claim_template) templates;
-	VEC(struct resource_claim) claims;
 	VEC(struct lint_kept_text) texts;
 	size_t kept_bytes;
 	bool asks; /* set it to get the questions */
 	VEC(struct lint_question) questions;
 };
+
+/* Of features, NULL at the end. */
+extern const struct object_kinds *const lint_features[];
 
 void lint_report_init(struct lint_report *report, struct arena *arena);
 /* Copies the entry. */
@@ -109,8 +95,6 @@ void lint_report_remember(struct lint_report *report, const struct ray_cluster *
 void lint_report_remember_group(struct lint_report *report, const struct lint_kept_group *group);
 void lint_report_remember_violation(struct lint_report *report,
 				    const struct lint_kept_violation *violation);
-void lint_report_remember_pool(struct lint_report *report, const struct gpu_pool *pool);
-void lint_report_sort_pools(struct lint_report *report);
 /* Everything is copied, and `body` printed; when `asks` is set, and up to LINT_REPORT_BYTES_MAX. */
 void lint_report_ask(struct lint_report *report, const struct lint_question *question,
 		     const struct cJSON *body);

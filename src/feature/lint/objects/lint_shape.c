@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
-#include "codec/objects/gpu_pool_object.h"
 #include "codec/text/duration.h"
 #include "codec/text/json.h"
 #include "codec/text/number.h"
@@ -34,6 +33,7 @@
 struct check {
 	struct json_reader reader; /* its arena is that of the findings */
 	const char *kind;          /* of the object */
+	bool is_settings;          /* it is of rayscaler.dev */
 	struct lint_findings *findings;
 };
 
@@ -129,7 +129,7 @@ static const char *noun(enum field_kind kind)
 /* A RayCluster is long: the line and column of its findings are enough. */
 static const char *shown_name(const struct check *check, const struct json_at *at)
 {
-	if (strcmp(check->kind, AUTOSCALER_KIND) == 0 || strcmp(check->kind, GPU_POOL_KIND) == 0)
+	if (check->is_settings)
 		return lint_shown_path(json_path(at));
 	if (at->name && *at->name == '\0')
 		return "\"\"";
@@ -609,7 +609,10 @@ static void check_members(struct check *check, const struct json_at *object,
 void lint_shape_check(struct cJSON *object, const struct field *fields, const char *kind,
 		      struct arena *arena, struct lint_findings *findings)
 {
-	struct check check = { .reader = { .arena = arena }, .kind = kind, .findings = findings };
+	struct check check = { .reader = { .arena = arena },
+			       .kind = kind,
+			       .is_settings = strcmp(kind, "RayCluster") != 0,
+			       .findings = findings };
 	struct json_at at = json_root(object, "", &check.reader);
 
 	check_members(&check, &at, fields);

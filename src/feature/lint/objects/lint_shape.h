@@ -1,4 +1,4 @@
-/* The JSON types of the fields of a RayCluster, RayClusterAutoscaler or GPUPool that its decoder reads, checked before it: each wrong one becomes a finding, and the value is changed to one that the
+/* The JSON types of the fields of a RayCluster or object of rayscaler.dev that its decoder reads, checked before it: each wrong one becomes a finding, and the value is changed to one that the
  * decoder accepts, so that one mistake hides no other. A number or boolean in place of a string
  * becomes its text; anything else becomes null, or an empty element. Only for trees that are parsed
  * for lint. */
