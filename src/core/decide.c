@@ -209,8 +209,7 @@ static struct plan *plan_new(const struct facts *facts)
 				      .cluster_name = facts->snapshot->cluster.name,
 				      .head_node = facts->head_node,
 				      .head_gpus = facts->head_capacity.gpu_amount,
-				      .schedules = facts->schedules,
-				      .schedule_count = facts->schedule_count,
+				      .next_change = PLAN_NEVER_CHANGES,
 			      });
 
 	return plan;
@@ -226,11 +225,8 @@ static void note_next_change(const struct facts *facts, bool cut, struct plan *p
 	VEC_EACH(const struct plan_group, group, &plan->groups)
 		acts |= group->terminate.count > 0;
 	plan->next_age_change = acts ? facts->snapshot->now : facts->due->next;
-	plan->next_change = plan->next_age_change;
-	for (size_t i = 0; i < plan->schedule_count; i++)
-		if (plan->schedules[i].next_change != TIME_NONE &&
-		    plan->schedules[i].next_change < plan->next_change)
-			plan->next_change = plan->schedules[i].next_change;
+	if (plan->next_age_change < plan->next_change)
+		plan->next_change = plan->next_age_change;
 }
 
 /* Those of health, and in place of them those that the packing has begun. */

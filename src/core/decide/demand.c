@@ -344,24 +344,17 @@ static void note_amounts(struct facts *facts, const struct demand_list *list, co
 					      list->at.at[i].request->problem));
 }
 
-/* One list for each schedule whose window is open: as those of Ray they do not add up. */
-static void collect_of_schedules(struct facts *facts)
+/* As lists of Ray they do not add up. */
+static void collect_added(struct facts *facts)
 {
-	for (size_t i = 0; i < facts->schedule_count; i++) {
-		const struct autoscaler_schedule *schedule =
-			&facts->snapshot->autoscaler->schedules[i];
-		struct demand_list *list = &facts->constraints[facts->constraint_count];
+	VEC_EACH(const struct added_requests, added, &facts->added_requests) {
+		struct demand_list *list = &facts->constraints[facts->constraint_count++];
 
-		if (!facts->schedules[i].active || !schedule->bundles)
-			continue;
-		collect_requests(facts, schedule->bundles->requests, schedule->bundles->count,
+		collect_requests(facts, added->bundles->requests, added->bundles->count,
 				 SOURCE_SCHEDULE, list);
 		for (size_t k = 0; k < list->at.count; k++)
-			list->at.at[k].schedule = &facts->schedules[i];
-		note_amounts(facts, list,
-			     arena_printf(facts->arena, "autoscaler.spec.schedules[%zu].bundles",
-					  i));
-		facts->constraint_count++;
+			list->at.at[k].schedule = added->schedule;
+		note_amounts(facts, list, added->path);
 	}
 }
 
@@ -370,7 +363,7 @@ static void collect_constraints(struct facts *facts, const struct ray_state *sta
 	const struct snapshot *snapshot = facts->snapshot;
 	size_t of_ray = state ? state->constraint_count : 0;
 	const struct ray_constraint *annotation = ray_cluster_requested(&snapshot->cluster);
-	facts->constraints = arena_array(facts->arena, of_ray + 1 + facts->schedule_count,
+	facts->constraints = arena_array(facts->arena, of_ray + 1 + facts->added_requests.count,
 					 sizeof(*facts->constraints));
 	for (size_t i = 0; i < of_ray; i++)
 		collect_requests(facts, state->constraints[i].requests, state->constraints[i].count,
@@ -382,7 +375,7 @@ static void collect_constraints(struct facts *facts, const struct ray_state *sta
 		note_amounts(facts, &facts->constraints[of_ray],
 			     "annotation " ANNOTATION_REQUEST_RESOURCES);
 	}
-	collect_of_schedules(facts);
+	collect_added(facts);
 }
 
 void demand_collect(struct facts *facts)

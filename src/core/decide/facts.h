@@ -36,11 +36,18 @@ struct planned_end {
 	bool stops;                  /* after it the Pods are deleted */
 };
 
-/* A taint of a device (Dynamic Resource Allocation) that a worker's Pod has by a claim, which does not tolerate it. */
-struct device_sign {
-	const struct pod *pod;
-	const char *device;
-	const struct taint *taint;
+/* Requests that a feature adds to those of Ray: a list of their own, which does not add up with others. */
+struct added_requests {
+	const struct ray_constraint *bundles;
+	const struct plan_schedule *schedule;
+	const char *path; /* of the list, in messages */
+};
+
+/* Free workers that a feature asks for beside those of the RayClusterAutoscaler, in a time. */
+struct added_spares {
+	const struct autoscaler_warm *at;
+	size_t count;
+	const struct plan_schedule *schedule;
 };
 
 /* Pods of Ray end within it, and waiting for one costs less than a worker elsewhere. */
@@ -162,15 +169,12 @@ struct facts {
 	const struct memory_mark **old_marks; /* of the snapshot, by kind and key: see mark.h */
 	size_t old_mark_count;
 	struct memory_state memory; /* MARK_RAY_SESSION */
-	/* Its unknown bundles forbid terminations; NULL: none do, or another reason is first. */
-	const struct plan_schedule *schedule_forbids;
-	struct plan_schedule *schedules; /* parallel to those of the RayClusterAutoscaler */
-	size_t schedule_count;
+	const char *forbidden_why; /* of a feature that forbids terminations; NULL: another reason */
+	VEC(struct added_requests) added_requests;
+	VEC(struct added_spares) added_spares;
 	const char *keeps_cluster; /* why the whole cluster is to run; NULL: no feature keeps it */
 	/* By Node name, each once; before the workers are joined. */
 	VEC(struct planned_end) planned_ends;
-	/* By Node and Pod; a feature that knows devices finds them, others read them. */
-	VEC(struct device_sign) device_signs;
 	const struct feature_slot *slots; /* of features */
 };
 

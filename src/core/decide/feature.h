@@ -23,8 +23,8 @@ struct decision_feature {
 	/* Workers that stay or start although nothing is placed on them; after the packing, gangs and
 	 * replacements of disrupted workers. */
 	void (*keep)(struct packing *packing);
-	/* Its members of the plan, and changes of patch and memory, after all of core/decide and
-	 * core/report. Ends with its own invariants. */
+	/* Its members of the plan, an earlier next_change, and changes of patch and memory, after all of
+	 * core/decide and core/report. Ends with its own invariants. */
 	void (*write)(const struct choice *choice, struct plan *plan);
 	/* The same for a cluster that is not scaled. */
 	void (*write_gated)(const struct facts *facts, struct plan *plan);

@@ -1,5 +1,6 @@
 /* Contents that a feature keeps beside a value of a decision, from the hook that finds them to those that read them, so that the
- * value has no member of a feature. `feature`: its struct decision_feature, whose address is the key. The list and its
+ * value has no member of a feature. `feature`: its struct decision_feature, whose address is the key; of contents that other
+ * features read, what a header of core/decide declares for it. The list and its
  * contents live in the arena; a copy of the value may set others of its own. */
 #ifndef CORE_DECIDE_FEATURE_SLOT_H
 #define CORE_DECIDE_FEATURE_SLOT_H

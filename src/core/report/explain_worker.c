@@ -125,14 +125,8 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 		return (struct words){ REASON_WORKER_VIEW_STALE, choice->facts->view_problem };
 	if (choice->facts->head_problem)
 		return (struct words){ REASON_TERMINATION_FORBIDDEN, choice->facts->head_problem };
-	if (choice->facts->schedule_forbids)
-		return (struct words){
-			REASON_TERMINATION_FORBIDDEN,
-			arena_printf(choice->arena,
-				     "nothing is terminated while the bundles of schedule %.64s "
-				     "are unknown",
-				     choice->facts->schedule_forbids->name)
-		};
+	if (choice->facts->forbidden_why)
+		return (struct words){ REASON_TERMINATION_FORBIDDEN, choice->facts->forbidden_why };
 	if (choice->facts->termination_forbidden)
 		return (struct words){
 			REASON_TERMINATION_FORBIDDEN,

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/sort.h"
+#include "core/decide/device_sign.h"
+#include "core/decide/feature_slot.h"
 #include "core/nodes/node_match.h"
 #include "feature/device_claims/core/device_free.h"
 
@@ -12,6 +14,7 @@ struct finder {
 	const struct device_free *devices;
 	const struct pod **pods; /* workers that have a Node, by name */
 	size_t pod_count;
+	struct device_signs *signs;
 };
 
 static int compare_pods(const void *left, const void *right)
@@ -70,7 +73,7 @@ static void add_signs(const struct finder *finder, const struct resource_claim *
 							   finder->pod_count, compare_name);
 
 			if (pod)
-				VEC_PUSH(finder->facts->arena, &finder->facts->device_signs,
+				VEC_PUSH(finder->facts->arena, &finder->signs->list,
 					 ((struct device_sign){ *pod, one->device->name, taint }));
 		}
 	}
@@ -114,11 +117,13 @@ void device_signs_find(struct facts *facts)
 	sort_pods(&finder);
 	if (finder.pod_count == 0)
 		return;
+	finder.signs = ARENA_NEW(facts->arena, struct device_signs);
 	ARRAY_EACH(const struct resource_claim, claim, snapshot->device_objects->claims,
 		   snapshot->device_objects->claim_count)
 		if (claim->allocated &&
 		    strcmp(claim->namespace_, snapshot->cluster.namespace_) == 0)
 			read_claim(&finder, claim);
-	sort_stable(facts->device_signs.at, facts->device_signs.count,
-		    sizeof(*facts->device_signs.at), compare_signs);
+	sort_stable(finder.signs->list.at, finder.signs->list.count, sizeof(*finder.signs->list.at),
+		    compare_signs);
+	feature_slot_set(&facts->slots, facts->arena, &device_signs_slot, finder.signs);
 }

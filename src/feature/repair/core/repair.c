@@ -80,6 +80,7 @@ static struct map find_sick(const struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
 	const struct settings *settings = &snapshot->settings;
+	const struct device_signs *signs = feature_slot_get(facts->slots, &device_signs_slot);
 	struct map sick = MAP_IN(facts->arena);
 	struct repair_signal signal;
 
@@ -88,7 +89,8 @@ static struct map find_sick(const struct facts *facts)
 		if (repair_signal_of_request(request, snapshot->cluster.namespace_, facts->arena,
 					     &signal))
 			(void)add_sign(facts, &sick, request->node, &signal);
-	VEC_EACH(const struct device_sign, sign, &facts->device_signs) {
+	ARRAY_EACH(const struct device_sign, sign, signs ? signs->list.at : NULL,
+		   signs ? signs->list.count : 0) {
 		signal = repair_signal_of_device(settings, sign, facts->arena);
 		(void)add_sign(facts, &sick, sign->pod->spec.node_name, &signal);
 	}

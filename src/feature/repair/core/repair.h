@@ -22,6 +22,7 @@
 
 #include "base/map.h"
 #include "base/nearest.h"
+#include "core/decide/device_sign.h"
 #include "core/decide/feature.h"
 #include "feature/repair/model/repair.h"
 

@@ -16,6 +16,14 @@
 
 static const struct time_zone utc = { .name = "UTC" };
 
+/* Parallel to the schedules of the RayClusterAutoscaler, in a slot of facts. */
+struct states {
+	struct plan_schedule *at;
+	size_t count;
+};
+
+extern const struct decision_feature schedules_decisions;
+
 static bool is_utc(const char *name)
 {
 	return name[0] == '\0' || strcmp(name, utc.name) == 0;
@@ -125,22 +133,27 @@ static void judge_bundles(struct facts *facts, const struct autoscaler_schedule 
 	if (!schedule->has_bundles || !unknown || facts->termination_forbidden)
 		return;
 	facts->termination_forbidden = true;
-	facts->schedule_forbids = state;
+	facts->forbidden_why = arena_printf(
+		facts->arena,
+		"nothing is terminated while the bundles of schedule %.64s are unknown",
+		state->name);
 }
 
 static void find(struct facts *facts)
 {
 	const struct autoscaler_object *object = facts->snapshot->autoscaler;
+	struct states *own;
 
 	if (!object || object->schedule_count == 0)
 		return;
-	facts->schedule_count = object->schedule_count;
-	facts->schedules =
-		arena_array(facts->arena, facts->schedule_count, sizeof(*facts->schedules));
-	for (size_t i = 0; i < facts->schedule_count; i++) {
+	own = ARENA_NEW(facts->arena, struct states);
+	own->count = object->schedule_count;
+	own->at = arena_array(facts->arena, own->count, sizeof(*own->at));
+	feature_slot_set(&facts->slots, facts->arena, &schedules_decisions, own);
+	for (size_t i = 0; i < own->count; i++) {
 		const struct autoscaler_schedule *schedule = &object->schedules[i];
 		const struct time_zone *zone = find_zone(facts->snapshot, schedule->time_zone);
-		struct plan_schedule *state = &facts->schedules[i];
+		struct plan_schedule *state = &own->at[i];
 		struct calendar_window window = { false, TIME_NONE };
 
 		state->name = schedule->name;
@@ -156,13 +169,48 @@ static void find(struct facts *facts)
 				arena_printf(facts->arena, "schedule %.64s is %s", state->name,
 					     plan_schedule_state(state, facts->arena));
 		judge_bundles(facts, schedule, state);
+		if (state->active && schedule->bundles)
+			VEC_PUSH(facts->arena, &facts->added_requests,
+				 ((struct added_requests){
+					 schedule->bundles, state,
+					 arena_printf(facts->arena,
+						      "autoscaler.spec.schedules[%zu].bundles",
+						      i) }));
+		if (schedule->warm_count > 0)
+			VEC_PUSH(facts->arena, &facts->added_spares,
+				 ((struct added_spares){ schedule->warm_workers,
+							 schedule->warm_count, state }));
 	}
 }
 
 static void apply(struct facts *facts)
 {
-	for (size_t i = 0; i < facts->schedule_count; i++)
-		apply_groups(facts, i, &facts->schedules[i]);
+	const struct states *own = feature_slot_get(facts->slots, &schedules_decisions);
+
+	if (!own)
+		return;
+	for (size_t i = 0; i < own->count; i++)
+		apply_groups(facts, i, &own->at[i]);
 }
 
-const struct decision_feature schedules_decisions = { .find = find, .apply = apply };
+static void write_gated(const struct facts *facts, struct plan *plan)
+{
+	const struct states *own = feature_slot_get(facts->slots, &schedules_decisions);
+
+	if (!own)
+		return;
+	plan->schedules = own->at;
+	plan->schedule_count = own->count;
+	ARRAY_EACH(const struct plan_schedule, state, own->at, own->count)
+		if (state->next_change != TIME_NONE && state->next_change < plan->next_change)
+			plan->next_change = state->next_change;
+}
+
+static void write(const struct choice *choice, struct plan *plan)
+{
+	write_gated(choice->facts, plan);
+}
+
+const struct decision_feature schedules_decisions = {
+	.find = find, .apply = apply, .write = write, .write_gated = write_gated
+};

@@ -68,17 +68,15 @@ static int64_t wanted_replicas(const struct packing *packing, const struct group
 			       int64_t *ret_kept, const struct plan_schedule **ret_schedule)
 {
 	const struct autoscaler_object *object = packing->snapshot->autoscaler;
-	const struct facts *facts = packing->facts;
 	int64_t wanted;
 
 	*ret_kept = 0;
 	if (!object)
 		return 0;
 	*ret_kept = wanted = largest_of(packing, group, object->warm_workers, object->warm_count);
-	for (size_t i = 0; i < facts->schedule_count; i++) {
-		const struct plan_schedule *state = &facts->schedules[i];
-		int64_t own = largest_of(packing, group, object->schedules[i].warm_workers,
-					 object->schedules[i].warm_count);
+	VEC_EACH(const struct added_spares, added, &packing->facts->added_spares) {
+		const struct plan_schedule *state = added->schedule;
+		int64_t own = largest_of(packing, group, added->at, added->count);
 
 		if ((state->active || state->problem) && own > *ret_kept)
 			*ret_kept = own;
