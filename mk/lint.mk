@@ -1,6 +1,6 @@
 # Static checks. Each is a target of its own: lint-layers, lint-format, ...
 
-LINTS := layers headers symbols banned format scripts names hostile cppcheck tidy analyzer
+LINTS := layers features headers symbols banned format scripts names hostile cppcheck tidy analyzer
 LINT_C := $(sort $(foreach g,$(GROUPS) test,$(wildcard src/$(g)/*.[ch] src/$(g)/*/*.[ch] src/$(g)/*/*/*.[ch])))
 
 # How the name of a library's header starts (or, from a dot on, ends): the layers it belongs to.
@@ -29,7 +29,7 @@ FOR_TESTS := buf_consume endpoints_probe_port event_store_objects gcs_requests_p
 BANNED := strcpy strncpy stpcpy strcat strncat sprintf vsprintf strtok atoi atol atoll atof gets \
 	alloca sleep usleep nanosleep
 
-## lint: every check lint-NAME: layers headers symbols banned format scripts names hostile cppcheck tidy
+## lint: every check lint-NAME: layers features headers symbols banned format scripts names hostile cppcheck tidy
 ##   analyzer
 lint:
 	@$(MAKE) --no-print-directory -k -Otarget -j$(JOBS) $(LINTS:%=lint-%) && echo 'lint: all passed'
@@ -44,6 +44,11 @@ lint-layers:
 		-v vendors='$(VENDOR_HEADERS)' -v pure='$(call with_commas,$(PURE_LAYERS))' \
 		-v pure_headers='$(call with_commas,$(PURE_HEADERS))' \
 		-f src/test/lint/includes.awk $(LINT_C)
+	@echo 'ok      $@'
+
+# Names of a feature are in its folder.
+lint-features:
+	@python3 src/test/lint/features.py
 	@echo 'ok      $@'
 
 # A short module with one user in its own folder has no header.

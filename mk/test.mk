@@ -51,7 +51,10 @@ TEST_PROGRAMS := $(TESTS:%=$(BUILD)/test/%)
 
 # Code that tests and their tools share, src/test/support/*.c: an archive, from which a program links only
 # the objects that it uses.
-SUPPORT := $(patsubst src/%.c,%,$(wildcard src/test/support/*.c))
+# Those that need a feature whose folder is deleted are left out.
+SUPPORT_LACKS := $(shell grep -o '"feature/[a-z_]*' src/test/support/*.c | tr -d '"' | while IFS=: read -r file folder; do \
+	[ -d "src/$$folder" ] || echo "$$file"; done)
+SUPPORT := $(patsubst src/%.c,%,$(filter-out $(SUPPORT_LACKS),$(wildcard src/test/support/*.c)))
 support = $(DIR_$(1))/libtest_support.a
 define support_rules
 $(SUPPORT:%=$(DIR_$(1))/obj/%.o): PRIVATE_CFLAGS = \

@@ -46,5 +46,8 @@ struct object_group {
 /* A rule about each of them. */
 typedef void object_group_rule(const struct object_group *group, struct arena *arena,
 			       struct object_problems *problems);
+/* Of the rows of a feature, as NAME_LINT_RULES(OBJECT_RULE_DECLARED, OBJECT_RULE_NONE, OBJECT_RULE_NONE). */
+#define OBJECT_RULE_DECLARED(identifier, severity, name, rule, ...) object_group_rule rule;
+#define OBJECT_RULE_NONE(...)
 
 #endif

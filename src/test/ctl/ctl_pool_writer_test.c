@@ -89,7 +89,8 @@ static void share_pools(const struct gpu_pool *const *pools, size_t count, const
 		statuses[p] = (struct gpu_pool_status){ .held_text = "",
 							.reserved_for = "",
 							.conditions = { &ready, 1 },
-							.updated = TIME_NONE };
+							.updated = TIME_NONE,
+							.stopped = held };
 	pool_writer_allocated(writer, statuses, &allocation);
 }
 

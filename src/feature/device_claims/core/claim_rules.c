@@ -6,6 +6,8 @@
 #include "core/capacity/pod_claims.h"
 #include "feature/device_claims/model/claim_rule.h"
 
+CLAIM_LINT_RULES(OBJECT_RULE_DECLARED, OBJECT_RULE_NONE, OBJECT_RULE_NONE)
+
 void claim_rule_missing(const struct object_group *group, struct arena *arena,
 			struct object_problems *problems)
 {

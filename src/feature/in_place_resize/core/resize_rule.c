@@ -1,6 +1,9 @@
-#include "feature/in_place_resize/core/resize_rule.h"
-
+/* The rule of lint about ray.io/ippr (RESIZE_LINT_RULES). Pure. */
 #include "core/capacity/resize_limits.h"
+#include "core/model/object_rule.h"
+#include "feature/in_place_resize/model/resize_reason.h"
+
+RESIZE_LINT_RULES(OBJECT_RULE_DECLARED, OBJECT_RULE_NONE, OBJECT_RULE_NONE)
 
 /* Once for a RayCluster, with its head. */
 void resize_rule_invalid(const struct object_group *group, struct arena *arena,

@@ -118,6 +118,7 @@ struct gpu_pool_status {
 		size_t count;
 	} conditions; /* Ready: False with the reason why it does not do all that its spec says; GPU_POOL_UNUSED, GPU_POOL_ABOVE_MAXIMUM */
 	time_ms updated;
+	bool stopped; /* it shares nothing, and Ready has the message; not of the object */
 };
 
 static inline int64_t gpu_pool_ms(int64_t seconds, int64_t never)

@@ -1293,9 +1293,12 @@ static void add_conditions(const struct pool_allocation *allocation, size_t pool
 	const struct condition *ready =
 		old ? condition_find(old->conditions.at, old->conditions.count, "Ready") : NULL;
 
+	bool kept = allocation->input->settling && ready;
+
 	status->conditions.at = list;
-	list[status->conditions.count++] =
-		allocation->input->settling && ready ? *ready : make_ready(allocation, pool, arena);
+	status->stopped = !kept && (allocation->input->held[pool] ||
+				    allocation->input->capacities[pool] == 0);
+	list[status->conditions.count++] = kept ? *ready : make_ready(allocation, pool, arena);
 	if (*unused)
 		list[status->conditions.count++] =
 			make_condition(GPU_POOL_UNUSED, "True", "NotLaunched", unused);

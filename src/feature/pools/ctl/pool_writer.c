@@ -241,8 +241,7 @@ static void note_held(struct entry *entry, const struct gpu_pool_status *status)
 	const struct condition *ready =
 		condition_find(status->conditions.at, status->conditions.count, "Ready");
 
-	if (ready &&
-	    (strcmp(ready->reason, "NotShared") == 0 || strcmp(ready->reason, "NoGPUs") == 0))
+	if (ready && status->stopped)
 		log_repeat_error(&entry->held, HELD, entry->name, ready->message);
 	else
 		log_repeat_end(&entry->held, HELD, entry->name);
