@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/int64.h"
 #include "base/sort.h"
 #include "feature/pools/core/pool_ledger.h"
 #include "test/support/support.h"
@@ -28,6 +29,7 @@ static struct scene {
 	struct pool_asks asks[MEMBERS];
 	struct label labels[MEMBERS];
 	const struct pool_allocation *last;
+	const char *held[POOLS];
 	bool kueue_refused;
 	time_ms now;
 } scene;
@@ -129,20 +131,19 @@ static void allocate(void)
 		asks[m] = &scene.asks[m];
 		labels[m] = (struct labels){ &scene.labels[m], 1 };
 	}
-	scene.last = pool_allocate(
-		&(struct pool_input){ .pools = scene.list,
-				      .capacities = scene.capacities,
-				      .held = arena_array(&scene.arena, POOLS, sizeof(char *)),
-				      .pool_count = POOLS,
-				      .per_namespace = RESOURCE_AMOUNT_MAX,
-				      .members = members,
-				      .asks = asks,
-				      .member_count = MEMBERS,
-				      .namespace_labels = labels,
-				      .kueue_refused = scene.kueue_refused,
-				      .pasts = scene.pasts,
-				      .now = scene.now },
-		&scene.arena);
+	scene.last = pool_allocate(&(struct pool_input){ .pools = scene.list,
+							 .capacities = scene.capacities,
+							 .held = scene.held,
+							 .pool_count = POOLS,
+							 .per_namespace = RESOURCE_AMOUNT_MAX,
+							 .members = members,
+							 .asks = asks,
+							 .member_count = MEMBERS,
+							 .namespace_labels = labels,
+							 .kueue_refused = scene.kueue_refused,
+							 .pasts = scene.pasts,
+							 .now = scene.now },
+				   &scene.arena);
 	memcpy(scene.pasts, scene.last->pasts, sizeof(scene.pasts));
 	for (size_t m = 0; m < MEMBERS; m++)
 		scene.asks[m] = *pool_asks_granted(scene.last, m, &scene.arena);
@@ -280,13 +281,14 @@ static void a_reservation_ends(void **state)
 {
 	(void)state;
 	hold(Z, 0, 1);
+	scene.members[Z].workers.at[0].since -= 300 * SECOND;
 	ask(X, 4, 0, true);
 	ask(Y, 3, 0, false);
 	scene.now += 121 * SECOND;
 	allocate();
 	expect(Y, 0, 0);
 	assert_true(scene.pasts[0].reserved_since == scene.now);
-	scene.now = NOW + 601 * SECOND; /* the actor is older than reserve.atMostSeconds */
+	scene.now = NOW + 301 * SECOND; /* the actor is older than reserve.atMostSeconds */
 	allocate();
 	expect(Y, 3, 0);
 }
@@ -819,7 +821,8 @@ static void nothing_is_saved_for_others_while_a_queue_owes(void **state)
 static void allocate_until_a_reservation_fails(void)
 {
 	while (scene.pasts[0].failures == 0 && scene.now < NOW + 240 * MINUTE) {
-		scene.members[Y].workers.at[0].since = scene.now = scene.last->next;
+		scene.now = int64_max(scene.last->next, scene.now + SECOND);
+		scene.members[Y].workers.at[0].since = scene.now;
 		allocate();
 	}
 }
@@ -833,6 +836,23 @@ static void a_reservation_that_costs_half_ends(void **state)
 	allocate_until_a_reservation_fails();
 	expect(Y, 3, 0);
 	assert_true(scene.now > NOW + 1200 * SECOND && scene.now < NOW + 1300 * SECOND);
+}
+
+/* It may cost less than the one before, for which more is owed by now. */
+static void a_smaller_gang_continues_the_reservation(void **state)
+{
+	(void)state;
+	wait_for_whole_pool(1);
+	scene.now += 800 * SECOND;
+	scene.members[Y].workers.count = scene.asks[X].list.count = 0;
+	hold(Y, 0, 3);
+	ask(X, 2, 0, true);
+	scene.asks[X].list.at[0].since -= 200 * SECOND;
+	allocate();
+	assert_true(scene.pasts[0].reserved_since == NOW);
+	scene.now = scene.last->next;
+	allocate();
+	assert_int_equal(scene.pasts[0].failures, 1);
 }
 
 /* A second gang of the queue, which is as old, begins no other reservation when the first one is launched. */
@@ -850,6 +870,7 @@ static void a_launch_passes_no_reservation_on(void **state)
 	scene.asks[X].list.at[0].count = 1;
 	allocate();
 	expect(Y, 1, 0);
+	assert_true(scene.pasts[0].reserved_since == 0);
 }
 
 /* Each of two queues has its minute to launch. */
@@ -901,6 +922,9 @@ static void a_restart_changes_no_reservation(void **state)
 	scene.now += 100 * SECOND;
 	allocate();
 	restart();
+	scene.held[0] = "demand is not known yet";
+	allocate();
+	scene.held[0] = NULL;
 	allocate();
 	expect(Y, 0, 0);
 	assert_true(scene.pasts[0].reserved_since == NOW);
@@ -908,6 +932,7 @@ static void a_restart_changes_no_reservation(void **state)
 	wait_for_whole_pool(0);
 	expect(X, 4, 0);
 	restart();
+	scene.asks[Y].list.at[0].since = 1;
 	allocate();
 	expect(X, 4, 0);
 	scene.asks[X].list.count = 0;
@@ -963,6 +988,7 @@ int main(void)
 		TEST(a_gang_that_is_withdrawn_has_cost_as_much),
 		TEST(nothing_is_saved_for_others_while_a_queue_owes),
 		TEST(a_reservation_that_costs_half_ends),
+		TEST(a_smaller_gang_continues_the_reservation),
 		TEST(a_launch_passes_no_reservation_on),
 		TEST(two_grants_of_reservations_stay),
 		TEST(a_restart_changes_no_reservation),

@@ -164,7 +164,7 @@ static time_ms next_paid(const struct pool_past *past, int64_t capacity)
 /* Its debt reaches the most then. */
 static time_ms next_too_much(const struct pool_past *past)
 {
-	int64_t left = past->most - past->queues[past->saved_for].owed;
+	int64_t left = int64_max(past->most - past->queues[past->saved_for].owed, 0);
 
 	return past->saved > 0 ? resource_sum(past->at, left / past->saved + 1) : INT64_MAX;
 }
@@ -184,10 +184,12 @@ static void end_reservation(struct pool_past *past, time_ms now)
 	past->coming = false;
 }
 
-/* Of a leader before, whose clock may have been ahead. */
+/* Of a leader before, with another clock. */
 static void bound_times(struct pool_past *past, const struct pool_table *table, time_ms now)
 {
-	past->reserved_since = int64_min(past->reserved_since, now);
+	if (past->reserved_since != 0)
+		past->reserved_since = int64_min(
+			int64_max(past->reserved_since, now - limit_ms(table, past)), now);
 	past->reserve_again =
 		int64_min(past->reserve_again, now + (at_most_ms(table) << POOL_FAILURES_MAX));
 	ARRAY_EACH(struct pool_past_queue, queue, past->queues, GPU_POOL_QUEUES_MAX + 1)
