@@ -896,11 +896,12 @@ static void two_grants_of_reservations_stay(void **state)
 	expect(X, 4, 0);
 }
 
-/* Another controller reads it in the status. */
+/* Another controller, which has waited to lead and has read an older status, reads it in the status. */
 static void restart(void)
 {
 	struct pool_ledger ledger = { .settings = NULL };
 
+	pool_ledger_set_pools(&ledger, scene.list, POOLS);
 	for (size_t p = 0; p < POOLS; p++) {
 		struct gpu_pool_status *status = ARENA_NEW(&scene.arena, struct gpu_pool_status);
 

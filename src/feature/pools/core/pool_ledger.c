@@ -508,7 +508,8 @@ static void read_past(const struct gpu_pool *pool, struct pool_past *past)
 	}
 }
 
-/* Those of pools that were there before, with these queues, stay. */
+/* Those of pools that were shared before, with these queues, stay. Another leader may have written the status since it
+ * was read. */
 static void make_pasts(struct pool_ledger *ledger, struct pool_past *old, size_t old_count)
 {
 	ledger->pasts = memory_array(ledger->pool_count + 1, sizeof(*ledger->pasts));
@@ -516,7 +517,7 @@ static void make_pasts(struct pool_ledger *ledger, struct pool_past *old, size_t
 		read_past(ledger->pools[p], &ledger->pasts[p]);
 		ledger->pasts[p].pool = past_key(ledger->pools[p]);
 		for (size_t i = 0; i < old_count; i++)
-			if (old[i].pool == ledger->pasts[p].pool)
+			if (old[i].at > 0 && old[i].pool == ledger->pasts[p].pool)
 				ledger->pasts[p] = old[i];
 	}
 	memory_free(old);
