@@ -6,7 +6,6 @@
 
 #define FRACTION "gpu-fraction"
 #define MEMORY "gpu-memory"
-#define WHOLE "nvidia.com/gpu"
 /* Of one GPU, in MiB; far above every device. */
 #define MEMORY_MOST (INT64_C(1) << 24)
 
@@ -35,7 +34,7 @@ static int64_t times(int64_t amount, int64_t factor)
 
 void gpu_part_totals(const struct node *node, int64_t ret_totals[GPU_PART_AMOUNTS])
 {
-	const struct quantity *gpus = quantities_find(&node->allocatable, WHOLE);
+	const struct quantity *gpus = quantities_find(&node->allocatable, GPU_PART_WHOLE);
 	int64_t whole = gpus && gpus->amount > 0 ? gpus->amount : 0, memory = memory_of(node);
 
 	ret_totals[0] = whole;
@@ -51,7 +50,7 @@ void gpu_part_used(const struct node *node, const struct pod *pod, const struct 
 	for (size_t i = 0; i < request->count; i++) {
 		const struct resource *asked = &request->at[i];
 
-		if (strcmp(asked->name, WHOLE) == 0)
+		if (strcmp(asked->name, GPU_PART_WHOLE) == 0)
 			whole = asked->amount;
 		else if (strcmp(asked->name, FRACTION) == 0)
 			fraction = asked->amount;

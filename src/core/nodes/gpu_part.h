@@ -10,6 +10,7 @@
 
 #include "core/model/kubernetes.h"
 
+#define GPU_PART_WHOLE "nvidia.com/gpu"
 #define GPU_PART_GROUP "runai-gpu-group"
 #define GPU_PART_AMOUNTS 2
 

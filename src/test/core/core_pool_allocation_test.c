@@ -368,6 +368,32 @@ static void test_a_qualifier_keeps_no_unit_from_its_place(void **state)
 	expect(allocate(), 2, 2, 0);
 }
 
+/* A part of a GPU is of one Node, and none is left of one that is used whole. */
+static void test_parts_of_gpus_have_places(void **state)
+{
+	static const struct container whole = { .name = "ray",
+						.image = "",
+						.limits = { one_gpu, 1 } };
+	static const struct quantity parts[] = { { "gpu-fraction", "0.6", true, UNITS(6) / 10 } };
+
+	(void)state;
+	scene.pool.gpus = UNITS(3);
+	add_node("n1");
+	add_node("n2");
+	add_node("n3");
+	for (size_t i = 0; i < 3; i++)
+		scene.nodes[i].allocatable = scene.nodes[i].capacity =
+			(struct quantities){ one_gpu, 1 };
+	scene.one.limits = (struct quantities){ NULL, 0 };
+	scene.groups[2][0].template.spec.gpu_shares = (struct quantities){ parts, 1 };
+	ask(2, 0, 1, 4);
+	expect(allocate(), 2, 3, 0);
+	ask(0, 0, 1, 1);
+	scene.groups[0][0].template.spec.containers = &whole;
+	expect(allocate(), 0, 1, 0);
+	expect(allocate(), 2, 2, 0);
+}
+
 /* Idle workers of the borrower: those of one Node make the unit fit, and no others end. */
 static void test_whole_nodes_are_released_first(void **state)
 {
@@ -996,6 +1022,7 @@ int main(void)
 		TEST(test_an_amount_is_not_a_place),
 		TEST(test_places_are_those_of_the_template),
 		TEST(test_a_qualifier_keeps_no_unit_from_its_place),
+		TEST(test_parts_of_gpus_have_places),
 		TEST(test_whole_nodes_are_released_first),
 		TEST(test_work_comes_before_requests),
 		TEST(test_a_request_waits_behind_work),

@@ -348,13 +348,13 @@ static void keep_minimum(struct making *m, const struct gpu_holdings *holdings)
 
 /* ---- groups ---- */
 
-/* All that core/nodes/node_fit reads of a Pod, and its claimed devices. */
+/* All that pool_places reads of a Pod: requests, what matches a Node, and its claimed devices. */
 static const char *shape_of(const struct pool_group *group, const struct pod_spec *spec,
 			    const struct pod_claims *claims, struct arena *arena)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	AUTO(buf_done) struct buf text;
-	const struct resources request = pod_request(spec, &scratch);
+	const struct resources request = pod_request_with_parts(spec, &scratch);
 	struct node_match_text match = { .arena = &scratch };
 
 	buf_init(&text, SHAPE_BYTES_MAX);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "core/nodes/gpu_part.h"
 #include "core/nodes/node_fit.h"
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
@@ -186,14 +187,18 @@ static bool is_column(const struct places *places, const char *resource)
 	return false;
 }
 
-/* By column. */
+/* By column. Of a GPU that is used whole no part is left. */
 static const int64_t *amounts_of(const struct places *places, const struct resources *request)
 {
 	const struct node_capacities *capacities = &places->input->free->capacities;
 	int64_t *amounts = arena_array(places->arena, places->columns, sizeof(*amounts));
 
 	for (size_t c = 0; c < places->columns; c++)
-		amounts[c] = resources_amount(request, capacities->columns.at[c], 0);
+		amounts[c] =
+			resource_sum(resources_amount(request, capacities->columns.at[c], 0),
+				     strcmp(capacities->columns.at[c], gpu_part_names[0]) == 0 ?
+					     resources_amount(request, GPU_PART_WHOLE, 0) :
+					     0);
 	return amounts;
 }
 
@@ -226,7 +231,7 @@ static bool is_first(struct places *places, const struct pod *pod, const char *c
 static struct resources request_of(struct places *places, const char *namespace_,
 				   const struct pod_spec *spec, const struct pod *pod)
 {
-	struct resources request = pod_request(spec, places->arena);
+	struct resources request = pod_request_with_parts(spec, places->arena);
 	const struct pod_claims *claims = pod_claims_make(namespace_, spec,
 							  pod ? pod->claim_statuses : NULL,
 							  pod ? pod->claim_status_count : 0, "spec",
