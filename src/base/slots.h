@@ -1,5 +1,5 @@
-/* Open addressing: from a hash to the place of an entry in a list of the caller's, which also compares. Every hash
- * table of the program is one of these: base/map, base/words, the equal bytes of gcs/gcs_reader. Linear
+/* Open addressing: from a hash to the place of an entry in a list of the caller's, which also compares. Below base/map, base/words
+ * and the equal bytes of gcs/gcs_reader (core/schedule/schedule_shape has one of its own, which sorts its ids). Linear
  * probing over a power of two of slots, of which at most half are used. Their memory is the caller's. */
 #ifndef BASE_SLOTS_H
 #define BASE_SLOTS_H

@@ -44,6 +44,11 @@ bool text_equal_ignoring_case(const char *a, const char *b)
 	return *a == *b;
 }
 
+bool text_begins(const char *text, const char *beginning)
+{
+	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
 bool text_is_among(const char *text, const char *const *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

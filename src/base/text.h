@@ -21,6 +21,8 @@ static inline bool text_is_digit(char c)
 char text_lower(char c);
 bool text_equal_ignoring_case(const char *a, const char *b);
 
+bool text_begins(const char *text, const char *beginning);
+
 /* Equal, or both NULL. */
 bool text_same(const char *a, const char *b);
 /* One of the words of "A|B|C", in which an empty word, also that of "", is the empty text. */

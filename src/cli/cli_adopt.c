@@ -17,9 +17,9 @@
 #include "codec/text/json.h"
 #include "codec/text/text.h"
 #include "core/model/autoscaler_container.h"
+#include "core/model/kubernetes.h"
 #include "kube/kube_path.h"
 
-#define API_VERSION KUBE_RAY_GROUP "/v1"
 #define OUTPUT_BYTES_MAX ((size_t)64 << 20)
 #define PATCH_BYTES_MAX ((size_t)4 << 20)
 
@@ -104,7 +104,7 @@ static int write_change(const struct run *run, const struct adoption *adoption, 
 {
 	AUTO(buf_done) struct buf body = BUF_INIT(PATCH_BYTES_MAX);
 	const struct ray_cluster *cluster = &adoption->cluster;
-	const char *path = kube_path(arena, API_VERSION, cluster->namespace_, "rayclusters",
+	const char *path = kube_path(arena, RAY_API_VERSION, cluster->namespace_, "rayclusters",
 				     cluster->name, NULL);
 	const char *dry = kube_path_query(arena, path, "dryRun", "All");
 
@@ -205,8 +205,9 @@ static int read_and_change(struct run *run, struct err *err)
 	const char *name = run->arguments->name;
 	AUTO(fetch_done)
 	struct fetch fetch = {
-		.path = kube_path(&arena, API_VERSION, api_connection_namespace(run->connection),
-				  "rayclusters", name, NULL),
+		.path = kube_path(&arena, RAY_API_VERSION,
+				  api_connection_namespace(run->connection), "rayclusters", name,
+				  NULL),
 	};
 	int status = api_connection_fetch_one(run->connection, &fetch, err);
 	struct err ignored;

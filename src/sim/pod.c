@@ -48,7 +48,7 @@ static void fill_pod(struct sim_worker *worker)
 						      &ray->groups[worker->type - 1].template;
 	struct pod *pod = &worker->pod;
 
-	worker->owner = (struct pod_owner){ "ray.io/v1", "RayCluster", ray->cluster.name,
+	worker->owner = (struct pod_owner){ RAY_API_VERSION, "RayCluster", ray->cluster.name,
 					    ray->cluster.uid };
 	worker->status = (struct container_status){ .name = "",
 						    .state = CONTAINER_WAITING,

@@ -7,6 +7,7 @@
 #include "cli/shared/help.h"
 #include "codec/text/json.h"
 #include "core/model/autoscaler_container.h"
+#include "core/model/kubernetes.h"
 #include "kube/kube_path.h"
 
 #define LISTED_MAX "500" /* objects of one list */
@@ -72,11 +73,11 @@ static void find(struct connection *connection, const char *namespace_, struct a
 	*ret_found = (struct found){ .connection = connection,
 				     .namespace_ = namespace_,
 				     .clusters.arena = arena };
-	ret_found->listed = list(connection, KUBE_RAY_GROUP "/v1", "rayclusters", NULL, clusters,
+	ret_found->listed = list(connection, RAY_API_VERSION, "rayclusters", NULL, clusters,
 				 &ret_found->err) == 0;
 	if (!ret_found->listed && namespace_ && ret_found->err.kind == ERR_DENIED)
-		ret_found->listed = list(connection, KUBE_RAY_GROUP "/v1", "rayclusters",
-					 namespace_, clusters, &ret_found->err) == 0;
+		ret_found->listed = list(connection, RAY_API_VERSION, "rayclusters", namespace_,
+					 clusters, &ret_found->err) == 0;
 }
 
 /* ---- sentences ---- */

@@ -122,7 +122,7 @@ static struct cJSON *cluster_within(const struct json_at *root, const struct jso
 	buf_init(&text, CLUSTER_SET_FILE_BYTES_MAX * 2);
 	json_write_init(&writer, &text, JSON_STYLE_LINE);
 	json_write_object(&writer, NULL);
-	JSON_WRITE_TEXTS(&writer, { "apiVersion", "ray.io/v1" }, { "kind", "RayCluster" });
+	JSON_WRITE_TEXTS(&writer, { "apiVersion", RAY_API_VERSION }, { "kind", "RayCluster" });
 	if (json_type(&metadata) == JSON_OBJECT)
 		json_write_tree(&writer, "metadata", &metadata);
 	json_write_tree(&writer, "spec", spec);

@@ -87,7 +87,7 @@ static int usual_text_decode(const struct json_at *member, const struct field *f
 }
 
 static const struct field owner_fields[] = {
-	FIELD_TEXT(struct pod_owner, api_version, "apiVersion", .initial = "ray.io/v1",
+	FIELD_TEXT(struct pod_owner, api_version, "apiVersion", .initial = RAY_API_VERSION,
 		   .read = usual_text_decode),
 	FIELD_TEXT(struct pod_owner, kind, "kind", .initial = "RayCluster",
 		   .read = usual_text_decode),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/int64.h"
 #include "base/text.h"
 #include "core/capacity/device_model.h"
 
@@ -134,11 +135,6 @@ static void add_container(const struct device_model *model, const struct labels 
 		add_held(held, selector, sum);
 }
 
-static int64_t saturated(__int128 amount)
-{
-	return amount > INT64_MAX ? INT64_MAX : (int64_t)amount;
-}
-
 int64_t gpu_cost_of_resource(const char *resource, int64_t amount,
 			     const struct device_table *devices)
 {
@@ -150,7 +146,7 @@ int64_t gpu_cost_of_resource(const char *resource, int64_t amount,
 
 	if (held.row && amount > 0)
 		add_held(&held, &none, &sum);
-	return saturated(sum.whole + sum.shares + sum.vague);
+	return int64_saturated(sum.whole + sum.shares + sum.vague);
 }
 
 static void add_quantities(const struct quantities *quantities, const struct pod_spec *spec,
@@ -178,7 +174,7 @@ static int64_t total(const struct sum *sum, const struct capacity *capacity, boo
 		amount += sum->vague;
 	if (!is_share && amount < declared)
 		amount = declared;
-	return saturated(amount);
+	return int64_saturated(amount);
 }
 
 void gpu_cost_of(const struct pod_spec *spec, const struct capacity *capacity,
@@ -202,8 +198,9 @@ void gpu_cost_of(const struct pod_spec *spec, const struct capacity *capacity,
 			struct sum shared = { 0 };
 
 			add_quantities(&claims->shared[i].charge, spec, devices, &shared);
-			ret_cost->shared = saturated((__int128)ret_cost->shared + shared.whole +
-						     shared.shares + shared.vague);
+			ret_cost->shared =
+				int64_saturated((__int128)ret_cost->shared + shared.whole +
+						shared.shares + shared.vague);
 		}
 	most.whole += ret_cost->shared;
 	least = most;

@@ -1,5 +1,6 @@
 #include "core/decide/gang_wait.h"
 
+#include "base/int64.h"
 #include "core/decide/backoff.h"
 #include "core/decide/mark.h"
 #include "core/decide/replica.h"
@@ -29,11 +30,6 @@ struct search {
 	int64_t *spare; /* by group: replicas above the minimum */
 };
 
-static time_ms earlier(time_ms a, time_ms b)
-{
-	return a < b ? a : b;
-}
-
 static const struct worker *worker_of(const struct packing *packing,
 				      const struct schedule_node_result *node)
 {
@@ -46,7 +42,7 @@ static const struct worker *worker_of(const struct packing *packing,
 static time_ms created(const struct packing *packing, const struct worker *worker)
 {
 	return worker && worker->pod && worker->pod->created != TIME_NONE ?
-		       earlier(worker->pod->created, packing->snapshot->now) :
+		       int64_min(worker->pod->created, packing->snapshot->now) :
 		       packing->snapshot->now;
 }
 
@@ -75,8 +71,9 @@ static void find_rests(struct search *search)
 			if (node->placements[p].phase != SCHEDULE_PHASE_GANG)
 				continue;
 			rest = &search->rests[node->placements[p].index];
-			rest->since = rest->waits ? earlier(rest->since, created(packing, worker)) :
-						    created(packing, worker);
+			rest->since = rest->waits ?
+					      int64_min(rest->since, created(packing, worker)) :
+					      created(packing, worker);
 			rest->waits = true;
 		}
 	}
@@ -100,7 +97,7 @@ static bool only_waits(const struct search *search, const struct worker *worker,
 		if (placement->phase != SCHEDULE_PHASE_GANG ||
 		    !search->rests[placement->index].waits)
 			return false;
-		*ret_since = earlier(*ret_since, search->rests[placement->index].since);
+		*ret_since = int64_min(*ret_since, search->rests[placement->index].since);
 		*ret_any = true;
 	}
 	return true;
@@ -174,7 +171,7 @@ static bool look(const struct search *search, struct part *part)
 			return false;
 		if (!worker->registered) {
 			part->incomplete = true;
-			rest = earlier(rest, created(packing, worker));
+			rest = int64_min(rest, created(packing, worker));
 		} else if (packing->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
 			   worker->release || !only_waits(search, worker, &waits, &rest)) {
 			return false;
@@ -188,7 +185,7 @@ static bool look(const struct search *search, struct part *part)
 		const struct worker *worker = &workers[replica->members[i]];
 
 		if (worker->registered)
-			part->since = earlier(part->since, part_since(packing, worker, rest));
+			part->since = int64_min(part->since, part_since(packing, worker, rest));
 	}
 	return waits || part->incomplete;
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "core/capacity/template_mark.h"
 
 /* Labels of Ray that the template alone decides; others belong to one worker or to its place. */
@@ -10,24 +11,19 @@ static const char *const kept_labels[] = { LABEL_ACCELERATOR_TYPE, "ray.io/tpu-p
 
 /* --- the report of one worker --- */
 
-static bool starts_with(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 /* TPU-v4-16-head exists only on the first host of a slice, so other workers do not lack it. */
 static bool is_slice_head(const char *name)
 {
 	size_t size = strlen(name);
 
-	return starts_with(name, "TPU-") && size > 9 && strcmp(name + size - 5, "-head") == 0;
+	return text_begins(name, "TPU-") && size > 9 && strcmp(name + size - 5, "-head") == 0;
 }
 
 bool template_look_is_own(const struct ray_node *node, const char *name)
 {
 	const char *slice = labels_value(&node->labels, "ray.io/tpu-slice-name");
 
-	return starts_with(name, "node:") || strstr(name, "_group_") || is_slice_head(name) ||
+	return text_begins(name, "node:") || strstr(name, "_group_") || is_slice_head(name) ||
 	       (slice && strcmp(slice, name) == 0);
 }
 

@@ -482,6 +482,8 @@ struct autoscaler_object {
 };
 
 /* Labels and annotations that KubeRay and this program agree on. */
+#define RAY_API_VERSION "ray.io/v1"
+#define RAY_SUSPEND_PATH "/spec/suspend"
 #define LABEL_CLUSTER "ray.io/cluster"
 /* Of Kueue: the LocalQueue of a workload; an annotation of one that changes its size, and the gate of its Pods. */
 #define KUEUE_LABEL_QUEUE "kueue.x-k8s.io/queue-name"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/int64.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "core/capacity/capacity.h"
@@ -42,19 +43,14 @@ const struct summary summary_none = {
 	.message = "",
 };
 
-static int64_t saturate(__int128 value)
-{
-	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
-}
-
 static void raise_by(int64_t *sum, int64_t amount)
 {
-	*sum = saturate((__int128)*sum + amount);
+	*sum = int64_saturated((__int128)*sum + amount);
 }
 
 static int64_t times(int64_t count, int64_t hosts, int64_t amount)
 {
-	return saturate((__int128)saturate((__int128)count * hosts) * amount);
+	return int64_saturated((__int128)int64_saturated((__int128)count * hosts) * amount);
 }
 
 static void add_gpus(struct summary_gpus *sum, const struct summary_gpus *gpus)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 /* The API server accepts 10 KiB. */
 #define TEXT_MAX 65536
 
@@ -87,11 +89,6 @@ static void add(struct short_text *out, const char *text, size_t size)
 			out->at[out->size++] = text[i];
 }
 
-static bool begins(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* Where the text between the quotes at the first one ends; NULL: nowhere. */
 static const char *quoted_end(const char *text)
 {
@@ -104,12 +101,13 @@ static const char *skip_domain(const char *at)
 	static const char *const maps[] = { "device.attributes[", "device.capacity[" };
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
-		const char *end = begins(at, maps[i]) ? quoted_end(at + strlen(maps[i])) : NULL;
+		const char *end = text_begins(at, maps[i]) ? quoted_end(at + strlen(maps[i])) :
+							     NULL;
 
 		if (end && end[1] == ']' && end[2] == '.')
 			return end + 3;
 	}
-	return begins(at, "device.") ? at + strlen("device.") : at;
+	return text_begins(at, "device.") ? at + strlen("device.") : at;
 }
 
 /* A comparison by a method: .compareTo(quantity('80Gi')) >= 0. */
@@ -125,13 +123,13 @@ static const char *read_comparison(const char *at, struct short_text *out)
 		const char *value = at + strlen(methods[i].method), *end, *sign = methods[i].sign;
 		size_t size = sign ? 1 : 0;
 
-		if (!begins(at, methods[i].method))
+		if (!text_begins(at, methods[i].method))
 			continue;
-		value += begins(value, "quantity(") ? strlen("quantity(") :
-			 begins(value, "semver(")   ? strlen("semver(") :
-						      0;
+		value += text_begins(value, "quantity(") ? strlen("quantity(") :
+			 text_begins(value, "semver(")   ? strlen("semver(") :
+							   0;
 		end = quoted_end(value);
-		if (!end || !begins(end + 1, "))"))
+		if (!end || !text_begins(end + 1, "))"))
 			continue;
 		at = end + 3;
 		if (!sign) {
@@ -153,7 +151,7 @@ static const char *read_comparison(const char *at, struct short_text *out)
 /* One character, or an operator as a word. */
 static const char *read_rest(const char *at, struct short_text *out)
 {
-	if (begins(at, "&&") || begins(at, "||")) {
+	if (text_begins(at, "&&") || text_begins(at, "||")) {
 		add(out, *at == '&' ? "and" : "or", *at == '&' ? 3 : 2);
 		return at + 2;
 	}

@@ -8,11 +8,11 @@
 #include "cli/shared/flags.h"
 #include "cli/shared/help.h"
 #include "cli/shared/missing.h"
+#include "core/model/kubernetes.h"
 #include "ctl/pass/act.h"
 #include "feature/idle_termination/core/suspend.h"
 #include "kube/kube_path.h"
 
-#define API_VERSION KUBE_RAY_GROUP "/v1"
 #define PATCH_BYTES_MAX ((size_t)64 << 10)
 #define OUTPUT_BYTES_MAX ((size_t)64 << 10)
 /* Another writer may change the object between the read and the patch. */
@@ -97,8 +97,8 @@ static int resume(const struct arguments *arguments, struct connection *connecti
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(buf_done) struct buf output = BUF_INIT(OUTPUT_BYTES_MAX);
 	const char *namespace_ = api_connection_namespace(connection);
-	const char *path =
-		kube_path(&arena, API_VERSION, namespace_, "rayclusters", arguments->name, NULL);
+	const char *path = kube_path(&arena, RAY_API_VERSION, namespace_, "rayclusters",
+				     arguments->name, NULL);
 	int failed = -1;
 
 	for (int i = 0; i < TRIES; i++) {

@@ -2,7 +2,6 @@
 
 #include "core/decide/patch.h"
 
-#define SUSPEND_PATH "/spec/suspend"
 #define ANNOTATIONS_PATH "/metadata/annotations"
 /* ANNOTATION_SUSPENDED as a JSON Pointer: ~1 is a slash. */
 #define ANNOTATION_PATH ANNOTATIONS_PATH "/rayscaler.dev~1suspended-by-idle-termination"
@@ -19,7 +18,7 @@ static void boolean_op(struct arena *arena, struct plan *plan, const char *op, b
 {
 	patch_add(plan, arena,
 		  (struct patch_op){ .op = op,
-				     .path = SUSPEND_PATH,
+				     .path = RAY_SUSPEND_PATH,
 				     .kind = PATCH_VALUE_BOOLEAN,
 				     .integer = value });
 }

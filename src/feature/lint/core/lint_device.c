@@ -2,17 +2,13 @@
 
 #include "base/buf.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "core/capacity/start_params.h"
 #include "feature/lint/core/lint_subject.h"
 
 /* Cores of one Inferentia2 or Trainium device. */
 #define CORES_OF_NEURON_DEVICE 2
 #define LINE_BYTES_MAX ((size_t)64 << 10)
-
-static bool begins_with(const char *name, const char *prefix)
-{
-	return strncmp(name, prefix, strlen(prefix)) == 0;
-}
 
 /* A custom resource, such as a MIG profile or a share of memory. */
 static bool has_custom_resource(const struct lint_subject *subject)
@@ -27,7 +23,7 @@ static bool has_custom_resource(const struct lint_subject *subject)
 		for (size_t o = 0; o < sizeof(others) / sizeof(others[0]); o++)
 			own = own && strcmp(all->at[i].name, others[o]) != 0;
 		for (size_t p = 0; p < sizeof(prefixes) / sizeof(prefixes[0]); p++)
-			own = own && !begins_with(all->at[i].name, prefixes[p]);
+			own = own && !text_begins(all->at[i].name, prefixes[p]);
 		if (own)
 			return true;
 	}
@@ -197,7 +193,7 @@ void lint_gpu_unknown_to_ray(struct lint_subject *subject)
 		if (ray && !known && is_undeclared(subject, quantity->name)) {
 			known = true;
 			report_undeclared(subject, quantity);
-		} else if (ray && !known && begins_with(quantity->name, "nvidia.com/mig-")) {
+		} else if (ray && !known && text_begins(quantity->name, "nvidia.com/mig-")) {
 			known = true;
 			report_mig(subject, quantity);
 		} else if (!ray && (kinds & 1U << row->kind) == 0) {

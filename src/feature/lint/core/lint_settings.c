@@ -2,6 +2,7 @@
  * core/model/autoscaler_problem.h. */
 #include <string.h>
 
+#include "base/int64.h"
 #include "core/model/autoscaler_problem.h"
 #include "core/model/time_zone.h"
 #include "core/report/overridden.h"
@@ -243,18 +244,13 @@ static int64_t warm_of(const struct autoscaler_warm *list, size_t count, const c
 	return most;
 }
 
-static int64_t greater(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 static int64_t minimum_of(const struct autoscaler_schedule *schedule, const char *group)
 {
 	int64_t most = 0;
 
 	for (size_t i = 0; i < schedule->group_count && i < GROUPS_MAX; i++)
 		if (strcmp(schedule->groups[i].name, group) == 0)
-			most = greater(most, schedule->groups[i].min_replicas);
+			most = int64_max(most, schedule->groups[i].min_replicas);
 	return most;
 }
 
@@ -268,14 +264,14 @@ static double gpus_kept(const struct lint_known *known, const struct autoscaler_
 	for (size_t g = 0; g < known->cluster.group_count; g++) {
 		const struct worker_group *group = &known->cluster.groups[g];
 		int64_t replicas =
-			greater(group->min_replicas,
-				warm_of(object->warm_workers, object->warm_count, group->name));
+			int64_max(group->min_replicas,
+				  warm_of(object->warm_workers, object->warm_count, group->name));
 
 		if (schedule)
-			replicas = greater(replicas, warm_of(schedule->warm_workers,
-							     schedule->warm_count, group->name));
+			replicas = int64_max(replicas, warm_of(schedule->warm_workers,
+							       schedule->warm_count, group->name));
 		if (schedule)
-			replicas = greater(replicas, minimum_of(schedule, group->name));
+			replicas = int64_max(replicas, minimum_of(schedule, group->name));
 		sum += (double)replicas * (double)known->gpus[g] / RESOURCE_UNIT;
 	}
 	return sum;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/int64.h"
 #include "base/memory.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -102,11 +103,6 @@ static void draw(struct bar *bar, char mark, int64_t amount)
 	bar->cells[bar->count] = '\0';
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Idle workers count first as borrowed, because those are released first. */
 static const char *bar_text(const struct gpu_pool_queue_status *queue, int64_t gpus,
 			    struct arena *arena)
@@ -114,12 +110,12 @@ static const char *bar_text(const struct gpu_pool_queue_status *queue, int64_t g
 	struct bar bar = { .gpus = gpus };
 	int64_t own, idle = queue->idle, below = queue->guaranteed - queue->held;
 
-	bar.width = (size_t)least(BAR_CELLS, (gpus + RESOURCE_UNIT - 1) / RESOURCE_UNIT);
+	bar.width = (size_t)int64_min(BAR_CELLS, (gpus + RESOURCE_UNIT - 1) / RESOURCE_UNIT);
 	if (bar.width == 0)
 		return "";
 	own = queue->held - queue->borrowed;
 	draw(&bar, '#', own - (idle > queue->borrowed ? idle - queue->borrowed : 0));
-	draw(&bar, '+', queue->borrowed - least(idle, queue->borrowed));
+	draw(&bar, '+', queue->borrowed - int64_min(idle, queue->borrowed));
 	draw(&bar, '-', idle);
 	draw(&bar, 'w', queue->waiting);
 	if (below > queue->waiting)

@@ -750,11 +750,6 @@ static void answered(void *self, const char *namespace_, const char *name, const
 
 /* ---- the quotas of the flags ---- */
 
-static int64_t saturated(__int128 sum)
-{
-	return sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
-}
-
 /* The total, then each namespace in the order of its first RayCluster. */
 static const struct gpu_share_figure *figures(void *self, struct arena *arena, size_t *ret_count)
 {
@@ -769,7 +764,7 @@ static const struct gpu_share_figure *figures(void *self, struct arena *arena, s
 		VEC_PUSH(arena, &list,
 			 ((struct gpu_share_figure){ "total", "",
 						     options->max_gpus_total * RESOURCE_UNIT,
-						     saturated(pools->ledger.held[pool]) }));
+						     int64_saturated(pools->ledger.held[pool]) }));
 	size_t listed = options->max_gpus_per_namespace > 0 ? pools->clusters.map.count : 0;
 
 	for (size_t i = 0; i < listed; i++) {

@@ -443,7 +443,7 @@ static bool lowers(const struct facts *facts)
 static void write_gated(const struct facts *facts, struct plan *plan)
 {
 	const struct patch_op suspended = {
-		.op = "test", .path = "/spec/suspend", .kind = PATCH_VALUE_BOOLEAN, .integer = true
+		.op = "test", .path = RAY_SUSPEND_PATH, .kind = PATCH_VALUE_BOOLEAN, .integer = true
 	};
 
 	if (!lowers(facts))
