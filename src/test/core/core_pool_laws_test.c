@@ -484,12 +484,9 @@ static struct debt {
 static void settle(size_t p)
 {
 	struct debt *debt = &debts[p];
-	int64_t ms = debt->at > 0 ? world.now - debt->at : 0, pays = world.capacities[p];
+	int64_t ms = debt->at > 0 ? world.now - debt->at : 0;
+	int64_t pays = world.capacities[p] + sums[p].held; /* of a slice all hosts are busy */
 
-	for (size_t i = 0; i < PODS; i++)
-		pays += world.pods[i].state == POD_BUSY && pool_of_group(world.pods[i].group) == p ?
-				GPUS(1) :
-				0;
 	debt->owed += ms * debt->saved - ms * pays / POOL_DEBT_PART;
 	debt->owed = debt->owed > 0 ? debt->owed : 0;
 	debt->at = world.now;
