@@ -1,4 +1,4 @@
-/* One pass over one RayCluster: read Ray, decide, verify, drain, patch, report. Asynchronous on the
+/* One pass over one RayCluster: read Ray, decide, drain, verify, patch, report. Asynchronous on the
  * loop; owns the resources of the pass (arena, calls in flight) and ends with exactly one callback,
  * at the latest after the sum of its deadlines. Keeps nothing for the next pass: data to remember
  * is in the result. Ends without a change and without a report when this process does not lead any

@@ -38,7 +38,7 @@ struct pool_free_input {
 /* Replaces the content: no Pod is counted. Copies the Nodes; their members are borrowed. */
 void pool_free_make(struct pool_free *free, const struct pool_free_input *input);
 void pool_free_done(struct pool_free *free); /* of a zeroed one as well */
-/* A Node is cordoned, or not any longer. Unknown names have no effect. */
+/* For simulations: a Node is cordoned, or not any longer. Unknown names have no effect. */
 void pool_free_cordon(struct pool_free *free, const char *name, bool unschedulable);
 /* A Pod exists, sign 1, or exists no longer, -1, with the same content. NULL: no effect. */
 void pool_free_count(struct pool_free *free, const struct pod *pod, int sign);

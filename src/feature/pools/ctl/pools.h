@@ -4,8 +4,8 @@
  * of what is held within 0.1 s, or 1 s while nothing waits; all allocations take at most a tenth of a
  * processor. Terms are those of the last allocation. Also the quotas of --max-gpus-total and
  * --max-gpus-per-namespace. State that a restart loses: patches in flight (nothing is added for
- * settle_ms after the start), and, of asks younger than the last write of the pool's status, since when
- * they wait. The deadlines of drains are read from Ray. */
+ * settle_ms after the start); of asks younger than the last write of the pool's status, since when
+ * they wait; and rests after grants that were not used or wasted (pool_asks.h). The deadlines of drains are read from Ray. */
 #ifndef FEATURE_POOLS_CTL_POOLS_H
 #define FEATURE_POOLS_CTL_POOLS_H
 
