@@ -8,7 +8,7 @@
  *                                       └─► Patching ──┬─► Done
  *                                            conflict  └─► Refreshing ──► Deciding   CONFLICTS_MAX
  *
- * decided() alone chooses the next step, by what the plan needs and what this pass has not read yet:
+ * take_step() alone chooses the next step, by what the plan needs and what this pass has not read yet:
  * `drained`, `drains_read`, `pods`, `fresh_state`, `work_read` and `shared` are set once, so each side step is taken
  * at most once; a decision made again because another cluster used its grant has the smaller grant, and fits. So the
  * pass ends. Every request has a deadline; the failure of one that a decision needs ends
@@ -479,7 +479,7 @@ static bool is_granted_more(struct pass *pass, const struct gpu_share_objects *o
 }
 
 /* Takes the next step that the plan needs. */
-static void decided(struct pass *pass)
+static void take_step(struct pass *pass)
 {
 	struct gpu_share_objects objects;
 	const struct plan *plan;
@@ -737,7 +737,7 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 									      1;
 	pass->callbacks = *callbacks;
 	pass->cost = config->cost;
-	pass->on_decided = decided;
+	pass->on_decided = take_step;
 	pass->memory = budget_of(config);
 	pass->arena.budget = pass->ray_arena.budget = pass->memory;
 	pass->kv_arena.budget = pass->memory;

@@ -40,7 +40,7 @@ static struct scene {
 	const struct device_table *devices;
 	struct settings settings;
 	struct pod outside; /* name NULL: none */
-	struct pool_free free;
+	struct pool_room free;
 	struct gpu_pool_queue queues[2];
 	struct gpu_pool pool;
 	struct label team[2];
@@ -120,7 +120,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	arena_done(&scene.arena);
-	pool_free_done(&scene.free);
+	pool_room_done(&scene.free);
 	return 0;
 }
 
@@ -191,14 +191,14 @@ static const struct pool_allocation *allocate(void)
 	pools[0] = &scene.pool;
 	capacity = scene.pool.gpus;
 	held[0] = scene.pool.problems.count > 0 ? scene.pool.problems.at[0] : NULL;
-	pool_free_make(&scene.free, &(struct pool_free_input){ .pools = pools,
+	pool_room_make(&scene.free, &(struct pool_room_input){ .pools = pools,
 							       .pool_count = 1,
 							       .nodes = scene.nodes,
 							       .node_count = scene.node_count,
 							       .settings = &scene.settings,
 							       .devices = scene.devices });
 	if (scene.outside.name)
-		pool_free_count(&scene.free, &scene.outside, 1);
+		pool_room_count(&scene.free, &scene.outside, 1);
 	for (size_t i = 0; i < CLUSTERS_MAX; i++) {
 		struct pool_report *report = ARENA_NEW(&scene.arena, struct pool_report);
 
@@ -233,12 +233,12 @@ static const struct pool_allocation *allocate(void)
 		scene.members[i] = members[i];
 		labels[i] = (struct labels){ i < 2 ? &scene.team[i] : NULL, i < 2 };
 		for (size_t p = 0; p < scene.pod_counts[i]; p++)
-			pool_free_count(&scene.free, scene.lists[i][p], 1);
+			pool_room_count(&scene.free, scene.lists[i][p], 1);
 		pool_member_locate((struct pool_member *)members[i], &scene.free);
 	}
 	return pool_allocate(&(struct pool_input){ .pools = pools,
 						   .capacities = &capacity,
-						   .held = held,
+						   .stopped = held,
 						   .pool_count = 1,
 						   .per_namespace = RESOURCE_AMOUNT_MAX,
 						   .members = members,

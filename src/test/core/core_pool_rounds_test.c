@@ -133,7 +133,7 @@ static void allocate(void)
 	}
 	scene.last = pool_allocate(&(struct pool_input){ .pools = scene.list,
 							 .capacities = scene.capacities,
-							 .held = scene.held,
+							 .stopped = scene.held,
 							 .pool_count = POOLS,
 							 .per_namespace = RESOURCE_AMOUNT_MAX,
 							 .members = members,

@@ -86,7 +86,7 @@ static struct world {
 	struct model_pod pods[PODS];
 	size_t next_replica;
 	struct settings settings;
-	struct pool_free free;
+	struct pool_room free;
 	const struct pool_member *members[CLUSTERS];
 	const struct pool_asks *asks[CLUSTERS]; /* of the last allocation */
 	const struct pool_allocation *last;
@@ -262,7 +262,7 @@ static void world_begin(uint64_t seed, size_t pools)
 
 static void world_end(void)
 {
-	pool_free_done(&world.free);
+	pool_room_done(&world.free);
 	arena_done(&world.arenas[0]);
 	arena_done(&world.arenas[1]);
 }
@@ -516,7 +516,7 @@ static const struct pool_asks *asks_of(struct model_cluster *own, struct arena *
 
 static void count_nodes(void)
 {
-	pool_free_make(&world.free, &(struct pool_free_input){ .pools = world.list,
+	pool_room_make(&world.free, &(struct pool_room_input){ .pools = world.list,
 							       .pool_count = world.pool_count,
 							       .nodes = world.nodes,
 							       .node_count = world.node_count,
@@ -524,7 +524,7 @@ static void count_nodes(void)
 							       .devices = device_table_builtin() });
 	for (size_t i = 0; i < PODS; i++)
 		if (world.pods[i].state != ABSENT)
-			pool_free_count(&world.free, &world.pods[i].pod, 1);
+			pool_room_count(&world.free, &world.pods[i].pod, 1);
 }
 
 static struct arena *world_arena(void)
@@ -547,7 +547,7 @@ static void share_pools(void)
 	world.last = pool_allocate(
 		&(struct pool_input){ .pools = world.list,
 				      .capacities = world.capacities,
-				      .held = arena_array(arena, POOLS, sizeof(char *)),
+				      .stopped = arena_array(arena, POOLS, sizeof(char *)),
 				      .pool_count = world.pool_count,
 				      .per_namespace = RESOURCE_AMOUNT_MAX,
 				      .members = world.members,

@@ -139,16 +139,16 @@ struct fleet {
 	const char *held[1];
 	struct pod *pods;
 	size_t pod_count;
-	struct pool_free free;
-	struct pool_free_input nodes;
+	struct pool_room free;
+	struct pool_room_input nodes;
 	const struct pool_groups *kept; /* NULL: not made yet */
 };
 
 static void count_nodes(struct fleet *fleet)
 {
-	pool_free_make(&fleet->free, &fleet->nodes);
+	pool_room_make(&fleet->free, &fleet->nodes);
 	for (size_t i = 0; i < fleet->pod_count; i++)
-		pool_free_count(&fleet->free, &fleet->pods[i], 1);
+		pool_room_count(&fleet->free, &fleet->pods[i], 1);
 }
 
 static void add_nodes(struct fleet *fleet, size_t workers, const struct settings *settings)
@@ -172,7 +172,7 @@ static void add_nodes(struct fleet *fleet, size_t workers, const struct settings
 	}
 	fleet->pods = all;
 	fleet->pod_count = workers;
-	fleet->nodes = (struct pool_free_input){ .pools = fleet->pools,
+	fleet->nodes = (struct pool_room_input){ .pools = fleet->pools,
 						 .pool_count = 1,
 						 .nodes = nodes,
 						 .node_count = workers / 8,
@@ -270,7 +270,7 @@ static void make_fleet(struct fleet *fleet, size_t part, bool places)
 	fleet->capacity = (int64_t)clusters * 10 * GPU;
 	fleet->input = (struct pool_input){ .pools = fleet->pools,
 					    .capacities = &fleet->capacity,
-					    .held = fleet->held,
+					    .stopped = fleet->held,
 					    .pool_count = 1,
 					    .members = members,
 					    .asks = asks,
@@ -363,7 +363,7 @@ static double fleet_ms(size_t part, enum fleet_work work)
 	}
 	arena_done(&arena);
 	arena_done(&fleet.arena);
-	pool_free_done(&fleet.free);
+	pool_room_done(&fleet.free);
 	return best;
 }
 

@@ -640,7 +640,7 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 	for (size_t p = 0; p < input->pool_count; p++) {
 		tables->at[p].repair_nodes = repair_nodes_of(&tables->at[p], &scratch);
 		sum_queues(&tables->at[p], input->capacities[p], arena);
-		if (!input->held[p] && input->free && input->free->gpus[p] > 0)
+		if (!input->stopped[p] && input->free && input->free->gpus[p] > 0)
 			find_no_room(&tables->at[p], input->capacities[p], arena);
 		allocation->waits |= tables->at[p].waits;
 		if (tables->at[p].next < allocation->next)
@@ -844,7 +844,7 @@ static void explain(const struct pool_allocation *allocation, size_t pool, size_
 	const struct pool_table *table = &allocation->tables->at[pool];
 	const struct share_result *result = &table->result;
 	const char *where = arena_printf(arena, "pool %s", table->pool->name);
-	const char *cause = allocation->input->held[pool];
+	const char *cause = allocation->input->stopped[pool];
 	size_t queue;
 
 	if (gpu_pool_is_of_flags(table->pool->name)) {
@@ -1236,7 +1236,7 @@ static struct condition make_ready(const struct pool_allocation *allocation, siz
 {
 	const char *const *empty = allocation->input->empty_queues;
 	const struct gpu_pool *spec = allocation->input->pools[pool];
-	const char *held = allocation->input->held[pool];
+	const char *held = allocation->input->stopped[pool];
 	int64_t capacity = allocation->input->capacities[pool], guaranteed = 0;
 
 	for (size_t q = 0; q < spec->queue_count; q++)
@@ -1296,7 +1296,7 @@ static void add_conditions(const struct pool_allocation *allocation, size_t pool
 	bool kept = allocation->input->settling && ready;
 
 	status->conditions.at = list;
-	status->stopped = !kept && (allocation->input->held[pool] ||
+	status->stopped = !kept && (allocation->input->stopped[pool] ||
 				    allocation->input->capacities[pool] == 0);
 	list[status->conditions.count++] = kept ? *ready : make_ready(allocation, pool, arena);
 	if (*unused)

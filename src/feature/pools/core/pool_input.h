@@ -44,8 +44,8 @@ struct pool_input {
 	const struct gpu_pool *const *pools; /* by name, that of the flags last */
 	const int64_t *capacities;           /* of each; as found where the pool does not say */
 	/* Why the pool grants and releases nothing at present; NULL: it does. */
-	const char *const *held;
-	bool settling; /* by `held` for a moment after the start: the condition Ready stays as it is */
+	const char *const *stopped;
+	bool settling; /* by `stopped` for a moment after the start: the condition Ready stays as it is */
 	/* The first queue that selects no namespace, by pool; NULL: each does. The list may be NULL. */
 	const char *const *empty_queues;
 	bool kueue_refused; /* the Workloads of Kueue cannot be read */
@@ -58,7 +58,7 @@ struct pool_input {
 	/* Labels of the members' namespaces, parallel to members; an unknown namespace has none. */
 	const struct labels *namespace_labels;
 	/* Of these pools, with all Pods; NULL: not known, amounts alone decide. */
-	const struct pool_free *free;
+	const struct pool_room *free;
 	const struct device_table *devices; /* of free */
 	const struct pool_past *pasts;      /* by pool, of the last allocation; NULL: none */
 	time_ms now;

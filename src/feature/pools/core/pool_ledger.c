@@ -115,7 +115,7 @@ void pool_entry_note_change(struct pool_entry *entry)
 
 /* replicas: by group, instead of those of the RayCluster; NULL: those. */
 static const struct pool_member *make_member(const struct pool_entry *entry,
-					     const struct pool_objects *objects,
+					     const struct pool_entry_objects *objects,
 					     const int64_t *replicas, struct arena *arena)
 {
 	const struct pool_ledger *ledger = entry->ledger;
@@ -276,7 +276,8 @@ static void forget_objects(struct pool_member *member)
 			pod->pod = NULL;
 }
 
-void pool_entry_count(struct pool_entry *entry, const struct pool_objects *objects, bool unreadable)
+void pool_entry_count(struct pool_entry *entry, const struct pool_entry_objects *objects,
+		      bool unreadable)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct ray_cluster *cluster = objects->cluster;
@@ -401,7 +402,8 @@ bool pool_entry_is_outdated(const struct pool_entry *entry)
 }
 
 const struct pool_terms *pool_entry_terms(const struct pool_entry *entry,
-					  const struct pool_objects *objects, struct arena *arena)
+					  const struct pool_entry_objects *objects,
+					  struct arena *arena)
 {
 	if (!objects->groups)
 		return pool_terms_unknown(objects->cluster, arena);
@@ -436,7 +438,7 @@ static bool adds(const struct ray_cluster *cluster, const int64_t *replicas)
 	return false;
 }
 
-bool pool_entry_fits(const struct pool_entry *entry, const struct pool_objects *objects,
+bool pool_entry_fits(const struct pool_entry *entry, const struct pool_entry_objects *objects,
 		     const int64_t *replicas)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -548,7 +550,7 @@ void pool_ledger_done(struct pool_ledger *ledger)
 {
 	free_replaced(ledger);
 	arena_done(&ledger->arena);
-	pool_free_done(&ledger->free);
+	pool_room_done(&ledger->free);
 	memory_free(ledger->drawing);
 	memory_free(ledger->held);
 	memory_free(ledger->capacities);

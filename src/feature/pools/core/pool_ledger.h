@@ -49,7 +49,7 @@ struct pool_ledger {
 	int64_t *capacities;     /* by pool; the caller's, as in a pool_input */
 	struct pool_past *pasts; /* by pool */
 	__int128 *held;          /* by pool: the sum of all entries */
-	struct pool_free free;   /* the caller's */
+	struct pool_room free;   /* the caller's */
 	uint64_t free_version;   /* of the Nodes in it; 0: they are not known */
 	struct list entries;
 	struct list open; /* entries that changed, or have patches in flight */
@@ -80,7 +80,7 @@ void pool_entry_add(struct pool_ledger *ledger, struct pool_entry *entry, const 
 void pool_entry_remove(struct pool_entry *entry);
 
 /* The objects of one RayCluster. */
-struct pool_objects {
+struct pool_entry_objects {
 	const struct ray_cluster *cluster;
 	const struct pool_groups *groups; /* NULL: not known, or there is no cluster */
 	const struct pod *const *pods;
@@ -91,7 +91,7 @@ struct pool_objects {
 void pool_entry_note_change(struct pool_entry *entry);
 /* Its GPUs are those of these objects, and of patches that they do not show yet. unreadable: there is a
  * RayCluster, but none of its objects is given. */
-void pool_entry_count(struct pool_entry *entry, const struct pool_objects *objects,
+void pool_entry_count(struct pool_entry *entry, const struct pool_entry_objects *objects,
 		      bool unreadable);
 /* Patches that were not accepted by then have no effect any more. */
 void pool_entry_expire_patches(struct pool_entry *entry, int64_t now_ms);
@@ -107,12 +107,13 @@ void pool_entry_note_unscaled(struct pool_entry *entry);
 
 /* The terms of the last allocation; of one that it does not have, or not with these groups, nothing is granted yet. */
 const struct pool_terms *pool_entry_terms(const struct pool_entry *entry,
-					  const struct pool_objects *objects, struct arena *arena);
+					  const struct pool_entry_objects *objects,
+					  struct arena *arena);
 /* The last allocation does not have it, or its grants are used and it asks for more. */
 bool pool_entry_is_outdated(const struct pool_entry *entry);
 /* Whether a patch to these replicas, by group, is within its grants, and within the pools with all patches in
  * flight. One that adds nothing is. */
-bool pool_entry_fits(const struct pool_entry *entry, const struct pool_objects *objects,
+bool pool_entry_fits(const struct pool_entry *entry, const struct pool_entry_objects *objects,
 		     const int64_t *replicas);
 /* A patch is sent: it uses the grants, and counts until it is refused or shown, or until_ms. */
 void pool_entry_sent(struct pool_entry *entry, const struct ray_cluster *cluster,

@@ -245,8 +245,8 @@ static struct pool_worker *replica_of(struct making *m, const struct gpu_holding
 /* The pool of the Pod's Node. */
 static size_t pool_of_node(const struct making *m, const struct pod *pod)
 {
-	const struct pool_free *free = m->input->free;
-	size_t node = free ? pool_free_node_of(free, pod) : SIZE_MAX, pool = 0;
+	const struct pool_room *free = m->input->free;
+	size_t node = free ? pool_room_node_of(free, pod) : SIZE_MAX, pool = 0;
 
 	if (node == SIZE_MAX)
 		return POOL_NONE;
@@ -446,14 +446,14 @@ const struct pool_member *pool_member_make(const struct pool_member_input *input
 	return member;
 }
 
-void pool_member_locate(struct pool_member *member, const struct pool_free *free)
+void pool_member_locate(struct pool_member *member, const struct pool_room *free)
 {
 	VEC_EACH(struct pool_worker, worker, &member->workers)
 		VEC_EACH(struct pool_pod, pod, &worker->pods)
 			pod->node = !pod->pod ? POOL_NODE_OTHER :
 				    pod->pod->spec.node_name[0] == '\0' ?
 						POOL_NODE_UNBOUND :
-						pool_free_node_of(free, pod->pod);
+						pool_room_node_of(free, pod->pod);
 }
 
 bool pool_member_draws(const struct pool_member *member)

@@ -10,7 +10,7 @@
 #include "core/model/plan.h"
 #include "core/share/share_pool.h"
 #include "feature/pools/core/pool_asks.h"
-#include "feature/pools/core/pool_free.h"
+#include "feature/pools/core/pool_room.h"
 
 /* The workers of the last plan, by Pod. */
 struct pool_report_worker {
@@ -73,7 +73,7 @@ struct pool_member_input {
 	const struct settings *settings;
 	const struct device_table *devices;
 	/* Of these pools: a group whose Pods are on Nodes of a pool draws from it. NULL: not known. */
-	const struct pool_free *free;
+	const struct pool_room *free;
 };
 
 #define POOL_NODE_OTHER SIZE_MAX         /* none of the pools', or it is not known */
@@ -117,7 +117,7 @@ const struct pool_groups *pool_groups_make(const struct pool_member_input *input
 const struct pool_member *pool_member_make(const struct pool_member_input *input,
 					   struct arena *arena);
 /* Finds the Nodes of all Pods, before an allocation with these free amounts. */
-void pool_member_locate(struct pool_member *member, const struct pool_free *free);
+void pool_member_locate(struct pool_member *member, const struct pool_room *free);
 /* It has groups that draw from a pool, or holds GPUs of one. */
 bool pool_member_draws(const struct pool_member *member);
 

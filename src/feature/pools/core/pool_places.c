@@ -279,7 +279,7 @@ static void add_claimers(struct places *places)
 
 	for (size_t i = 0; i < claimers->count; i++) {
 		const struct pod *pod = claimers->entries[i].value;
-		size_t node = places->own[pool_free_node_of(places->input->free, pod)];
+		size_t node = places->own[pool_room_node_of(places->input->free, pod)];
 		struct step step = { node, NULL, 0, NOW, 1 };
 
 		if (node == NO_NODE)
@@ -418,7 +418,7 @@ static void read_left(const struct places *places, const struct node_capacity *c
 
 static void make_nodes(struct places *places)
 {
-	const struct pool_free *free = places->input->free;
+	const struct pool_room *free = places->input->free;
 	size_t count = free->capacities.count;
 	int64_t *left = arena_array(places->arena, WHENS * count * places->columns, sizeof(*left));
 	const int64_t *unnamed = unnamed_amounts(places);
@@ -427,7 +427,7 @@ static void make_nodes(struct places *places)
 	places->nodes = arena_array(places->arena, count, sizeof(*places->nodes));
 	places->own = arena_array(places->arena, count, sizeof(*places->own));
 	for (size_t i = 0; i < count; i++) {
-		const struct pool_free_node *from = &free->nodes[i];
+		const struct pool_room_node *from = &free->nodes[i];
 		struct place_node *own = &places->nodes[places->node_count];
 
 		places->own[i] = from->in[places->input->index] ? places->node_count++ : NO_NODE;
@@ -552,7 +552,7 @@ const char *pool_places_shape(const struct pool_places_input *input, size_t unit
 static struct node_capacities capacities_of(const struct pool_places_input *input,
 					    struct arena *arena)
 {
-	const struct pool_free *free = input->free;
+	const struct pool_room *free = input->free;
 	struct node_capacities own = free->capacities;
 
 	own.at = arena_array(arena, own.count, sizeof(*own.at));

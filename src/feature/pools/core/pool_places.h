@@ -18,7 +18,7 @@
 
 /* One pool as core/share sees it, with what its clusters, units and workers are. */
 struct pool_places_input {
-	const struct pool_free *free;
+	const struct pool_room *free;
 	const struct device_table *devices;
 	size_t index; /* of the pool, in the members */
 	int64_t capacity;

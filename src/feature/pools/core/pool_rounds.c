@@ -227,7 +227,7 @@ static void finish_past(const struct rounds *r, size_t pool)
 
 	table->next = table->result.next_ms;
 	past->saved = 0;
-	if (r->input->held[pool])
+	if (r->input->stopped[pool])
 		return; /* the reservation is continued */
 	if (reserved && past->reserved_since == 0)
 		past->reserved_since = now;
@@ -306,13 +306,13 @@ static void share_all(struct rounds *r)
 	arena_reset(&r->scratch);
 	shared = arena_array(&r->scratch, pools, sizeof(*shared));
 	for (size_t p = 0; p < pools; p++)
-		if (!r->input->held[p])
+		if (!r->input->stopped[p])
 			shared[count++] = share_pool_of(r, p);
 	result = share(shared, count, r->arena);
 	for (size_t p = 0; p < pools; p++) {
 		struct pool_table *table = &r->tables->at[p];
 
-		if (!r->input->held[p]) {
+		if (!r->input->stopped[p]) {
 			table->result = *result++;
 			continue;
 		}

@@ -42,7 +42,7 @@ struct pools {
 	bool has_flags;
 	struct pool_ledger ledger;
 	const struct gpu_pool **list; /* of the source, then that of the flags */
-	const char **held;            /* by pool, as in a pool_input */
+	const char **stopped;         /* by pool, as in a pool_input */
 	const char **empty_queues;    /* by pool: the first that selects no namespace; NULL */
 	uint64_t version;             /* of the list */
 	const char *problem;          /* of all pools of the source; NULL: none */
@@ -173,8 +173,8 @@ void pools_pod_changed(struct pools *pools, const struct pod *old, const struct 
 
 	if (!is_used(pools))
 		return;
-	pool_free_count(&pools->ledger.free, old, -1);
-	pool_free_count(&pools->ledger.free, new_object, 1);
+	pool_room_count(&pools->ledger.free, old, -1);
+	pool_room_count(&pools->ledger.free, new_object, 1);
 	note_pod(pools, old, alike);
 	note_pod(pools, new_object, alike);
 }
@@ -218,7 +218,7 @@ static void measure_pools(struct pools *pools, bool settling)
 		bool counted = ledger->free_version > 0;
 		const char *problem = problem_of(pools, pool, pool->has_gpus || counted);
 
-		pools->held[p] =
+		pools->stopped[p] =
 			problem  ? problem :
 			settling ? "rayscaler has started, and first reads what others wait for" :
 				   NULL;
@@ -231,7 +231,7 @@ static void measure_pools(struct pools *pools, bool settling)
 static void free_lists(struct pools *pools)
 {
 	memory_free(pools->list);
-	memory_free(pools->held);
+	memory_free(pools->stopped);
 	memory_free(pools->empty_queues);
 }
 
@@ -264,7 +264,7 @@ static void read_pools(struct pools *pools)
 	free_lists(pools);
 	all = count + pools->has_flags;
 	pools->list = memory_array(all + 1, sizeof(*pools->list));
-	pools->held = memory_array(all + 1, sizeof(*pools->held));
+	pools->stopped = memory_array(all + 1, sizeof(*pools->stopped));
 	pools->empty_queues = memory_array(all + 1, sizeof(*pools->empty_queues));
 	for (size_t i = 0; i < count; i++) {
 		pools->list[i] = list[i];
@@ -296,7 +296,7 @@ void pools_changed(struct pools *pools)
 	read_pools(pools);
 	if (!is_used(pools)) {
 		cluster_map_done(&pools->clusters);
-		pool_free_done(&pools->ledger.free);
+		pool_room_done(&pools->ledger.free);
 		return;
 	}
 	if (!was_used)
@@ -400,12 +400,13 @@ static bool in_kueue(const struct pools *pools, const struct ray_cluster *cluste
 }
 
 /* Those of a pass. */
-static struct pool_objects objects_of(const struct pools *pools, struct pools_cluster *own,
-				      const struct gpu_share_objects *objects, struct arena *arena)
+static struct pool_entry_objects objects_of(const struct pools *pools, struct pools_cluster *own,
+					    const struct gpu_share_objects *objects,
+					    struct arena *arena)
 {
 	const struct pool_derived_source source = derived_source(pools, own);
 
-	return (struct pool_objects){
+	return (struct pool_entry_objects){
 		.cluster = objects->cluster,
 		.groups = own->entry.unreadable ? NULL :
 						  pool_derived_find(&own->derived, &source,
@@ -441,9 +442,9 @@ static void recount(struct pools *pools, struct pools_cluster *own)
 		objects.cluster = NULL;
 	}
 	pool_entry_count(&own->entry,
-			 &(struct pool_objects){ objects.cluster, groups, objects.pods,
-						 objects.pod_count,
-						 in_kueue(pools, objects.cluster) },
+			 &(struct pool_entry_objects){ objects.cluster, groups, objects.pods,
+						       objects.pod_count,
+						       in_kueue(pools, objects.cluster) },
 			 unreadable);
 	if (unreadable && held)
 		return;
@@ -496,9 +497,9 @@ static void count_pods(struct pools *pools, const struct inventory_list *list)
 
 	for (size_t i = 0; i < list->pod_count; i++)
 		if (!is_cached(pools, &list->pods[i]))
-			pool_free_count(&pools->ledger.free, &list->pods[i], 1);
+			pool_room_count(&pools->ledger.free, &list->pods[i], 1);
 	while ((pod = pools->source.next_pod(pools->source.context, &at)))
-		pool_free_count(&pools->ledger.free, pod, 1);
+		pool_room_count(&pools->ledger.free, pod, 1);
 }
 
 /* Nodes decide on the pool of groups that no pool matches. */
@@ -523,8 +524,8 @@ static void read_nodes(struct pools *pools)
 		ledger->free_version = 0;
 	if (!list || list->version == ledger->free_version)
 		return;
-	pool_free_make(&ledger->free,
-		       &(struct pool_free_input){ .pools = ledger->pools,
+	pool_room_make(&ledger->free,
+		       &(struct pool_room_input){ .pools = ledger->pools,
 						  .pool_count = ledger->pool_count,
 						  .nodes = list->nodes,
 						  .node_count = list->node_count,
@@ -574,7 +575,7 @@ static void allocate(struct pools *pools)
 	settling = is_settling(pools);
 	measure_pools(pools, settling);
 	pool_ledger_allocate(&pools->ledger,
-			     &(struct pool_input){ .held = pools->held,
+			     &(struct pool_input){ .stopped = pools->stopped,
 						   .settling = settling,
 						   .empty_queues = pools->empty_queues,
 						   .kueue_refused = kueue_refused(pools),
@@ -617,7 +618,7 @@ static const struct pool_terms *terms(void *self, const struct gpu_share_objects
 {
 	struct pools *pools = self;
 	struct pools_cluster *own;
-	struct pool_objects known;
+	struct pool_entry_objects known;
 
 	if (!is_used(pools))
 		return NULL;
@@ -690,7 +691,7 @@ static bool fits(void *self, const struct gpu_share_objects *objects, const stru
 	struct pools *pools = self;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct pools_cluster *own;
-	struct pool_objects known;
+	struct pool_entry_objects known;
 
 	if (!is_used(pools))
 		return true;

@@ -35,7 +35,7 @@ struct sharing {
 	struct sim_world *world;
 	bool limits;               /* decisions know of the pools */
 	struct pool_ledger ledger; /* of the pools by the policy */
-	const char **held;         /* by pool: NULL */
+	const char **stopped;      /* by pool: NULL */
 	size_t *first_queue;       /* by pool */
 	struct sharing_queue *queues;
 	size_t queue_count;
@@ -76,7 +76,7 @@ static void count_pods(struct sharing *sharing, struct sharing_ray *own)
 	struct arena *arena = &own->counted_arena;
 
 	for (size_t i = 0; i < own->counted_count; i++)
-		pool_free_count(&sharing->ledger.free, &own->counted[i], -1);
+		pool_room_count(&sharing->ledger.free, &own->counted[i], -1);
 	arena_reset(arena);
 	own->counted = arena_array(arena, own->ray->workers.count, sizeof(*own->counted));
 	own->counted_count = 0;
@@ -86,7 +86,7 @@ static void count_pods(struct sharing *sharing, struct sharing_ray *own)
 		if (*(*worker)->pod.spec.node_name == '\0')
 			continue;
 		*counted = copy_pod(*worker, arena);
-		pool_free_count(&sharing->ledger.free, counted, 1);
+		pool_room_count(&sharing->ledger.free, counted, 1);
 		own->counted_count++;
 	}
 }
@@ -105,7 +105,7 @@ static const struct pool_member *member_of(struct sharing *sharing, struct shari
 	for (size_t i = 0; i < ray->workers.count; i++)
 		pods[i] = &ray->workers.at[i]->pod;
 	pool_entry_count(&own->entry,
-			 &(struct pool_objects){
+			 &(struct pool_entry_objects){
 				 &ray->cluster, own->groups, pods, ray->workers.count,
 				 labels_value(&ray->cluster.labels, KUEUE_LABEL_QUEUE) != NULL },
 			 false);
@@ -191,7 +191,7 @@ static void make_arrays(struct sharing *sharing, const struct sim_input *input)
 
 	for (size_t p = 0; p < count; p++)
 		queues += input->gpu_pools[p]->queue_count + 1;
-	sharing->held = arena_array(arena, count, sizeof(char *));
+	sharing->stopped = arena_array(arena, count, sizeof(char *));
 	sharing->first_queue = arena_array(arena, count, sizeof(size_t));
 	sharing->queues = arena_array(arena, queues, sizeof(*sharing->queues));
 	sharing->results =
@@ -222,8 +222,8 @@ static void init_nodes(struct sharing *sharing)
 		}
 	sharing->ledger.free_version = count > 0;
 	sharing->nodes = count > 0 ? nodes : NULL;
-	pool_free_make(&sharing->ledger.free,
-		       &(struct pool_free_input){ .pools = sharing->ledger.pools,
+	pool_room_make(&sharing->ledger.free,
+		       &(struct pool_room_input){ .pools = sharing->ledger.pools,
 						  .pool_count = sharing->ledger.pool_count,
 						  .nodes = nodes,
 						  .node_count = count,
@@ -334,7 +334,7 @@ static void note_repairs(struct sharing *sharing)
 		return;
 	for (size_t p = 0; p < world->input->models.pools.count; p++)
 		for (size_t n = 0; n < (size_t)world->pools[p].input->max_nodes; n++, node++)
-			pool_free_cordon(&sharing->ledger.free, node->name,
+			pool_room_cordon(&sharing->ledger.free, node->name,
 					 node_repair_of(&world->pools[p], n, world->now_ms));
 }
 
@@ -351,7 +351,7 @@ static bool allocate(struct sharing *sharing, struct sharing_ray *own)
 	sharing->asking = own;
 	note_repairs(sharing);
 	pool_ledger_allocate(&sharing->ledger,
-			     &(struct pool_input){ .held = sharing->held,
+			     &(struct pool_input){ .stopped = sharing->stopped,
 						   .per_namespace = RESOURCE_AMOUNT_MAX,
 						   .now = wall_ms(sharing) });
 	sharing->last_ms = sharing->world->now_ms;
@@ -383,8 +383,8 @@ static const struct pool_terms *share_terms(struct sim_ray *ray)
 	if (own->entry.index == SIZE_MAX)
 		(void)allocate(sharing, own);
 	return pool_entry_terms(&own->entry,
-				&(struct pool_objects){ .cluster = &ray->cluster,
-							.groups = own->groups },
+				&(struct pool_entry_objects){ .cluster = &ray->cluster,
+							      .groups = own->groups },
 				&ray->world->pass_arena);
 }
 

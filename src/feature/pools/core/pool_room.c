@@ -1,4 +1,4 @@
-#include "feature/pools/core/pool_free.h"
+#include "feature/pools/core/pool_room.h"
 
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "core/nodes/pod_request.h"
 
 /* As of a Pod with all that the Node has, which may run only on Nodes like it. */
-static int64_t node_gpus(const struct pool_free_input *input, const struct node *node,
+static int64_t node_gpus(const struct pool_room_input *input, const struct node *node,
 			 struct arena *scratch)
 {
 	const struct container container = {
@@ -20,7 +20,7 @@ static int64_t node_gpus(const struct pool_free_input *input, const struct node 
 	return gpu_count_of_pod(&whole, input->settings, input->devices, scratch);
 }
 
-static bool *pools_of(struct pool_free *free, const struct pool_free_input *input,
+static bool *pools_of(struct pool_room *free, const struct pool_room_input *input,
 		      const struct node *node, struct arena *scratch)
 {
 	bool *in = arena_array(scratch, input->pool_count, sizeof(*in)), any = false;
@@ -34,7 +34,7 @@ static bool *pools_of(struct pool_free *free, const struct pool_free_input *inpu
 }
 
 /* The Nodes of any pool; ret_in: by pool, of each. */
-static struct node *nodes_of(struct pool_free *free, const struct pool_free_input *input,
+static struct node *nodes_of(struct pool_room *free, const struct pool_room_input *input,
 			     bool **ret_in, size_t *ret_count)
 {
 	struct node *nodes = arena_array(&free->arena, input->node_count, sizeof(*nodes));
@@ -56,7 +56,7 @@ static struct node *nodes_of(struct pool_free *free, const struct pool_free_inpu
 	return nodes;
 }
 
-void pool_free_make(struct pool_free *free, const struct pool_free_input *input)
+void pool_room_make(struct pool_room *free, const struct pool_room_input *input)
 {
 	AUTO(arena_done) struct arena lists = ARENA_INIT;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
@@ -64,7 +64,7 @@ void pool_free_make(struct pool_free *free, const struct pool_free_input *input)
 	struct node *nodes;
 	size_t count;
 
-	pool_free_done(free);
+	pool_room_done(free);
 	free->pool_count = input->pool_count;
 	free->gpus = arena_array(&free->arena, input->pool_count, sizeof(*free->gpus));
 	nodes = nodes_of(free, input, in, &count);
@@ -73,9 +73,9 @@ void pool_free_make(struct pool_free *free, const struct pool_free_input *input)
 	free->nodes = arena_array(&free->arena, count, sizeof(*free->nodes));
 	for (size_t i = 0; i < count; i++) {
 		const struct node *node = free->capacities.at[i].node;
-		struct pool_free_node *own = &free->nodes[i];
+		struct pool_room_node *own = &free->nodes[i];
 
-		*own = (struct pool_free_node){ node_gpus(input, node, &scratch),
+		*own = (struct pool_room_node){ node_gpus(input, node, &scratch),
 						in[node - nodes] };
 		arena_reset(&scratch);
 		for (size_t p = 0; p < input->pool_count; p++)
@@ -84,14 +84,14 @@ void pool_free_make(struct pool_free *free, const struct pool_free_input *input)
 	}
 }
 
-void pool_free_done(struct pool_free *free)
+void pool_room_done(struct pool_room *free)
 {
 	map_done(&free->claimers);
 	arena_done(&free->arena);
-	*free = (struct pool_free){ .arena = ARENA_INIT };
+	*free = (struct pool_room){ .arena = ARENA_INIT };
 }
 
-void pool_free_cordon(struct pool_free *free, const char *name, bool unschedulable)
+void pool_room_cordon(struct pool_room *free, const char *name, bool unschedulable)
 {
 	const struct node_capacity *found = node_capacities_find(&free->capacities, name);
 
@@ -99,7 +99,7 @@ void pool_free_cordon(struct pool_free *free, const char *name, bool unschedulab
 		free->own[found->node - free->own].unschedulable = unschedulable;
 }
 
-size_t pool_free_node_of(const struct pool_free *free, const struct pod *pod)
+size_t pool_room_node_of(const struct pool_room *free, const struct pod *pod)
 {
 	const struct node_capacity *found =
 		pod_request_holds(pod) ?
@@ -109,7 +109,7 @@ size_t pool_free_node_of(const struct pool_free *free, const struct pod *pod)
 	return found ? (size_t)(found - free->capacities.at) : SIZE_MAX;
 }
 
-void pool_free_count(struct pool_free *free, const struct pod *pod, int sign)
+void pool_room_count(struct pool_room *free, const struct pod *pod, int sign)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const char *key;
@@ -120,7 +120,7 @@ void pool_free_count(struct pool_free *free, const struct pod *pod, int sign)
 		(void)node_capacities_count(&free->capacities, pod, sign);
 		return;
 	}
-	if (pool_free_node_of(free, pod) == SIZE_MAX)
+	if (pool_room_node_of(free, pod) == SIZE_MAX)
 		return;
 	key = arena_printf(&scratch, "%s/%s", pod->namespace_, pod->name);
 	if (sign < 0)

@@ -1,24 +1,24 @@
 /* The free amounts of the Nodes of GPUPools: made when Nodes are listed, then changed by one Pod at a time, so
  * that an allocation does not read all Pods. Pure; on the heap,
  * owned by the caller. */
-#ifndef FEATURE_POOLS_CORE_POOL_FREE_H
-#define FEATURE_POOLS_CORE_POOL_FREE_H
+#ifndef FEATURE_POOLS_CORE_POOL_ROOM_H
+#define FEATURE_POOLS_CORE_POOL_ROOM_H
 
 #include "base/map.h"
 #include "core/nodes/node_capacity.h"
 #include "feature/pools/core/pool_match.h"
 
-struct pool_free_node {
+struct pool_room_node {
 	int64_t gpus; /* in 1/10000, of the empty Node */
 	bool *in;     /* by pool: its groups may have Pods here */
 };
 
-struct pool_free {
+struct pool_room {
 	struct arena arena;
 	struct node_capacities
 		capacities; /* of the Nodes of any pool; the forecast of devices is not made */
 	struct node *own;   /* what `capacities` refers to */
-	struct pool_free_node *nodes; /* beside them */
+	struct pool_room_node *nodes; /* beside them */
 	int64_t *gpus;                /* by pool */
 	size_t pool_count;            /* 0: it is not made */
 	struct map
@@ -26,7 +26,7 @@ struct pool_free {
 			      * the devices that they have depend on other objects */
 };
 
-struct pool_free_input {
+struct pool_room_input {
 	const struct gpu_pool *const *pools; /* that of the flags has no Nodes */
 	size_t pool_count;
 	const struct node *nodes;
@@ -36,13 +36,13 @@ struct pool_free_input {
 };
 
 /* Replaces the content: no Pod is counted. Copies the Nodes; their members are borrowed. */
-void pool_free_make(struct pool_free *free, const struct pool_free_input *input);
-void pool_free_done(struct pool_free *free); /* of a zeroed one as well */
+void pool_room_make(struct pool_room *free, const struct pool_room_input *input);
+void pool_room_done(struct pool_room *free); /* of a zeroed one as well */
 /* For simulations: a Node is cordoned, or not any longer. Unknown names have no effect. */
-void pool_free_cordon(struct pool_free *free, const char *name, bool unschedulable);
+void pool_room_cordon(struct pool_room *free, const char *name, bool unschedulable);
 /* A Pod exists, sign 1, or exists no longer, -1, with the same content. NULL: no effect. */
-void pool_free_count(struct pool_free *free, const struct pod *pod, int sign);
+void pool_room_count(struct pool_room *free, const struct pod *pod, int sign);
 /* The index of the Pod's Node; SIZE_MAX: it uses none of these. */
-size_t pool_free_node_of(const struct pool_free *free, const struct pod *pod);
+size_t pool_room_node_of(const struct pool_room *free, const struct pod *pod);
 
 #endif
