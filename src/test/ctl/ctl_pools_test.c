@@ -797,6 +797,9 @@ static void test_pods_take_and_leave_a_node(void **state)
 	};
 	struct pod head = other, waits, listed[2];
 	const char *all_namespaces = world.options.namespace_;
+	struct arena memory = ARENA_INIT;
+	struct node lent = node;
+	struct quantity *amounts;
 	struct inventory_list list = { .nodes = &node, .node_count = 1, .version = 1 };
 
 	(void)state;
@@ -825,6 +828,17 @@ static void test_pods_take_and_leave_a_node(void **state)
 	list.pod_count = 0;
 	list.version++;
 	assert_int_equal(budget(0), UNITS(4));
+	/* A list is there until the loop turns. */
+	lent.name = arena_strdup(&memory, "n");
+	amounts = ARENA_COPY(&memory, all, 2);
+	amounts[0].name = arena_strdup(&memory, "cpu");
+	lent.allocatable.at = amounts;
+	list.nodes = &lent;
+	list.version++;
+	assert_int_equal(budget(0), UNITS(4));
+	arena_done(&memory);
+	pools_pod_changed(world.pools, NULL, &head);
+	assert_int_equal(budget(0), UNITS(3));
 }
 
 static void expect_metrics(const char *line)

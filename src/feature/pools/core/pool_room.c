@@ -51,7 +51,11 @@ static struct node *nodes_of(struct pool_room *free, const struct pool_room_inpu
 		if (!in)
 			continue;
 		ret_in[*ret_count] = in;
-		nodes[(*ret_count)++] = input->nodes[i];
+		nodes[*ret_count] = input->nodes[i];
+		if (input->node_fields)
+			field_own(input->node_fields, &nodes[*ret_count], &free->arena);
+		nodes[*ret_count].address = "";
+		nodes[(*ret_count)++].problems.count = 0;
 	}
 	return nodes;
 }

@@ -5,6 +5,7 @@
 #define FEATURE_POOLS_CORE_POOL_ROOM_H
 
 #include "base/map.h"
+#include "core/model/field.h"
 #include "core/nodes/node_capacity.h"
 #include "feature/pools/core/pool_match.h"
 
@@ -32,10 +33,12 @@ struct pool_room_input {
 	const struct node *nodes;
 	size_t node_count;
 	const struct settings *settings;
-	const struct device_table *devices;
+	const struct device_table *devices; /* stays as long as the content */
+	/* Of struct node, to copy what the Nodes point to; NULL: it stays as long as the content. */
+	const struct field *node_fields;
 };
 
-/* Replaces the content: no Pod is counted. Copies the Nodes; their members are borrowed. */
+/* Replaces the content: no Pod is counted. */
 void pool_room_make(struct pool_room *free, const struct pool_room_input *input);
 void pool_room_done(struct pool_room *free); /* of a zeroed one as well */
 /* For simulations: a Node is cordoned, or not any longer. Unknown names have no effect. */
