@@ -841,6 +841,40 @@ static void test_pods_take_and_leave_a_node(void **state)
 	assert_int_equal(budget(0), UNITS(3));
 }
 
+/* What the status has of a RayCluster that asks for nothing any more, or is not scaled, is no place for a later ask. */
+static void test_a_place_ends_with_the_first_decision(void **state)
+{
+	static const struct gpu_pool_waiting waiting[] = {
+		{ .cluster = "a/1", .groups = "gpu*1", .gpus = UNITS(1), .count = 1, .since = 1000 },
+		{ .cluster = "b/2", .groups = "gpu*1", .gpus = UNITS(1), .count = 1, .since = 1000 }
+	};
+	static const struct gpu_pool_status status = { .waiting_units = waiting,
+						       .waiting_unit_count = 2 };
+	static const struct gpu_pool pool = { .name = "p",
+					      .uid = "",
+					      .resource_version = "",
+					      .groups = { .accelerator_type = "",
+							  .resource_name = "" },
+					      .has_gpus = true,
+					      .gpus = UNITS(1),
+					      .busy_after_seconds = GPU_POOL_NEVER,
+					      .status = &status };
+
+	(void)state;
+	world.gpu_pool = &pool;
+	world.clusters[2].suspend = true;
+	begin(0, 0, 0, 60000);
+	asks(1, 0);
+	asks(0, 1);
+	assert_int_equal(grant_of(&world.clusters[0])->replicas, 1);
+	world.clusters[2].suspend = false;
+	becomes(2, 0);
+	asks(1, 1);
+	assert_int_equal(grant_of(&world.clusters[0])->replicas, 1);
+	asks(2, 1);
+	assert_int_equal(grant_of(&world.clusters[0])->replicas, 1);
+}
+
 static void expect_metrics(const char *line)
 {
 	struct metrics *metrics = metrics_new(0);
@@ -990,6 +1024,7 @@ int main(void)
 		TEST(test_kueue_and_a_quota),
 		TEST(test_kueue_and_a_gpu_pool),
 		TEST(test_pods_take_and_leave_a_node),
+		TEST(test_a_place_ends_with_the_first_decision),
 		TEST(test_a_cluster_that_is_not_scaled_asks_for_nothing),
 		TEST(test_figures),
 		TEST(test_law_never_above_the_ceiling),

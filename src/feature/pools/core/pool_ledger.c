@@ -347,13 +347,15 @@ static bool note_asks(struct pool_entry *entry, const struct plan *plan,
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct pool_asks *old = entry->asks.value, *asks;
+	bool changed;
 
 	asks = pool_asks_update(old ? old : stored_asks(entry, &scratch), plan->asks.at,
 				plan->asks.count, cluster, now, &scratch);
-	if (field_equal(pool_asks_fields, old ? old : &pool_asks_unknown, asks))
-		return false;
-	keep_asks(entry, asks);
-	return true;
+	changed = !field_equal(pool_asks_fields, old ? old : &pool_asks_unknown, asks);
+	/* That it asks for nothing is known as well: its place of before ends. */
+	if (changed || !old)
+		keep_asks(entry, asks);
+	return changed;
 }
 
 static bool note_unconfirmed(struct pool_entry *entry, time_ms now)
@@ -380,8 +382,7 @@ bool pool_entry_note_plan(struct pool_entry *entry, const struct plan *plan,
 
 void pool_entry_note_unscaled(struct pool_entry *entry)
 {
-	if (entry->asks.value)
-		keep_asks(entry, &pool_asks_unknown);
+	keep_asks(entry, &pool_asks_unknown);
 }
 
 /* The last allocation knows the entry, with the groups that it has now. */
