@@ -841,7 +841,7 @@ static void test_pods_take_and_leave_a_node(void **state)
 	assert_int_equal(budget(0), UNITS(3));
 }
 
-/* What the status has of a RayCluster that asks for nothing any more, or is not scaled, is no place for a later ask. */
+/* A place in the status ends when its RayCluster asks for nothing at first, or is not scaled. */
 static void test_a_place_ends_with_the_first_decision(void **state)
 {
 	static const struct gpu_pool_waiting waiting[] = {
