@@ -3,7 +3,7 @@
  * places as a whole; no other launch: a node autoscaler may add Nodes that are not visible yet.
  *
  * There is no message where Nodes are unknown: in sidecar mode, and in the controller while no Pod
- * of the cluster is Unschedulable (ctl/watch/capacity_watch.h). */
+ * of the cluster is Unschedulable or in a gang of kube-scheduler (ctl/watch/capacity_watch.h). */
 #ifndef CORE_DECIDE_CAPACITY_CHECK_H
 #define CORE_DECIDE_CAPACITY_CHECK_H
 

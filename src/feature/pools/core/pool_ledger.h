@@ -69,7 +69,7 @@ void pool_ledger_done(struct pool_ledger *ledger);
  * pools with the same name stay. */
 void pool_ledger_set_pools(struct pool_ledger *ledger, const struct gpu_pool *const *pools,
 			   size_t count);
-/* Shares the pools between all entries, none of which is `changed`. Of the input the caller sets held, settling,
+/* Shares the pools between all entries, none of which is `changed`. Of the input the caller sets stopped, settling,
  * empty_queues, kueue_refused, per_namespace and now. */
 void pool_ledger_allocate(struct pool_ledger *ledger, const struct pool_input *input);
 /* Takes over the memory of a value that the last allocation may use. context: the entry. */

@@ -296,7 +296,7 @@ static struct share_pool share_pool_of(struct rounds *r, size_t pool)
 	};
 }
 
-/* Sets the results of the tables. A pool that is held changes nothing. */
+/* Sets the results of the tables. A pool that is stopped changes nothing. */
 static void share_all(struct rounds *r)
 {
 	size_t pools = r->input->pool_count, count = 0;

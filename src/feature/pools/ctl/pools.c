@@ -19,7 +19,7 @@
  * each answered at once. */
 #define REST 10
 #define BURST_MS 500
-/* Pods outside of RayClusters may have changed: no watch has them. */
+/* Asks again for the list of Nodes, which is kept while it is asked for, with the Pods that no watch has. */
 #define NODES_AGAIN_MS 10000
 #define NOT_READY_MS 1000
 /* Between the last allocation and one for a change of holdings: while nothing waits, figures alone change. */
