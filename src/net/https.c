@@ -89,6 +89,7 @@ struct https_socket {
 	curl_socket_t fd;
 	struct list_item item;
 	struct loop_place place;
+	int events; /* that the poll waits for */
 };
 
 /* ---- the set-up of an easy handle: method, headers, body, TLS, deadlines ---- */
@@ -449,8 +450,11 @@ static void https_on_poll(uv_poll_t *handle, int status, int events)
 	struct https_socket *socket = handle->data;
 	int flags = 0;
 
-	if (!loop_enter(socket->https->loop, &socket->place, HTTPS_STEP))
+	if (!loop_enter(socket->https->loop, &socket->place, HTTPS_STEP)) {
+		if (status < 0) /* libuv has ended the poll */
+			CHECK(uv_poll_start(handle, socket->events, https_on_poll) == 0);
 		return;
+	}
 	if (status < 0)
 		flags = CURL_CSELECT_ERR;
 	if (events & UV_READABLE)
@@ -501,6 +505,7 @@ static int https_on_socket(CURL *curl UNUSED, curl_socket_t fd, int what, void *
 		events |= UV_READABLE;
 	if (what & CURL_POLL_OUT)
 		events |= UV_WRITABLE;
+	socket->events = events;
 	CHECK(uv_poll_start(&socket->poll, events, https_on_poll) == 0);
 	return 0;
 }

@@ -341,13 +341,16 @@ static void handshake_continue(struct serve_connection *connection)
 	MHD_resume_connection(connection->mhd);
 }
 
-static void on_handshake_poll(uv_poll_t *handle, int status UNUSED, int events UNUSED)
+static void on_handshake_poll(uv_poll_t *handle, int status, int events UNUSED)
 {
 	struct serve_connection *connection = handle->data;
 	struct serve *serve = connection->serve;
 
-	if (!loop_enter(serve->loop, &connection->place, SERVE_STEP))
+	if (!loop_enter(serve->loop, &connection->place, SERVE_STEP)) {
+		if (status < 0) /* libuv has ended the poll */
+			CHECK(uv_poll_start(handle, UV_READABLE, on_handshake_poll) == 0);
 		return;
+	}
 	handshake_continue(connection);
 	run(serve); /* the library polls its socket again, and reads it in the next run */
 	serve_turn(serve);

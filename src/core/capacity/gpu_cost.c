@@ -135,6 +135,11 @@ static void add_container(const struct device_model *model, const struct labels 
 		add_held(held, selector, sum);
 }
 
+static int64_t bounded(__int128 amount)
+{
+	return amount > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : (int64_t)amount;
+}
+
 int64_t gpu_cost_of_resource(const char *resource, int64_t amount,
 			     const struct device_table *devices)
 {
@@ -146,7 +151,7 @@ int64_t gpu_cost_of_resource(const char *resource, int64_t amount,
 
 	if (held.row && amount > 0)
 		add_held(&held, &none, &sum);
-	return int64_saturated(sum.whole + sum.shares + sum.vague);
+	return bounded(sum.whole + sum.shares + sum.vague);
 }
 
 static void add_quantities(const struct quantities *quantities, const struct pod_spec *spec,
@@ -174,7 +179,7 @@ static int64_t total(const struct sum *sum, const struct capacity *capacity, boo
 		amount += sum->vague;
 	if (!is_share && amount < declared)
 		amount = declared;
-	return int64_saturated(amount);
+	return bounded(amount);
 }
 
 void gpu_cost_of(const struct pod_spec *spec, const struct capacity *capacity,
@@ -198,9 +203,8 @@ void gpu_cost_of(const struct pod_spec *spec, const struct capacity *capacity,
 			struct sum shared = { 0 };
 
 			add_quantities(&claims->shared[i].charge, spec, devices, &shared);
-			ret_cost->shared =
-				int64_saturated((__int128)ret_cost->shared + shared.whole +
-						shared.shares + shared.vague);
+			ret_cost->shared = bounded((__int128)ret_cost->shared + shared.whole +
+						   shared.shares + shared.vague);
 		}
 	most.whole += ret_cost->shared;
 	least = most;

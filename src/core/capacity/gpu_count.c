@@ -58,8 +58,9 @@ static void write_template(const struct pod_spec *spec, const struct capacity *c
 
 		*shared = (struct gpu_shared){ arena_strdup(arena, claims->shared[i].claim), 0 };
 		VEC_EACH(const struct quantity, quantity, &claims->shared[i].charge)
-			shared->amount +=
-				gpu_cost_of_resource(quantity->name, quantity->amount, devices);
+			shared->amount = resource_sum(
+				shared->amount,
+				gpu_cost_of_resource(quantity->name, quantity->amount, devices));
 	}
 }
 
@@ -117,7 +118,7 @@ static int64_t first_shared(struct counting *c, const struct gpu_template *templ
 		if (text_is_among(shared->claim, c->shared.at, c->shared.count))
 			continue;
 		VEC_PUSH(c->arena, &c->shared, shared->claim);
-		amount += shared->amount;
+		amount = resource_sum(amount, shared->amount);
 	}
 	return amount;
 }
@@ -164,7 +165,7 @@ static void count_pod(struct counting *c, const struct pod *pod)
 	holding.amount = own.cost.amount;
 	if (template && template->cost.least > holding.amount)
 		holding.amount = template->cost.least;
-	holding.amount += first_shared(c, &own);
+	holding.amount = resource_sum(holding.amount, first_shared(c, &own));
 	add(c, &holding);
 }
 
@@ -181,8 +182,9 @@ static void add_requested(struct counting *c, size_t group, int64_t pods,
 	int64_t shared = first_shared(c, template);
 
 	if (shared > 0)
-		add(c, &(struct gpu_holding){
-			       .group = group, .pods = 1, .amount = cost->amount + shared });
+		add(c, &(struct gpu_holding){ .group = group,
+					      .pods = 1,
+					      .amount = resource_sum(cost->amount, shared) });
 	pods -= shared > 0;
 	if (pods > 0)
 		add(c,

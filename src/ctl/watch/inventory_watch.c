@@ -146,7 +146,8 @@ static void finish(struct inventory_watch *inventory_watch)
 	const struct pod *pod;
 	size_t at = 0;
 
-	while (cached && (pod = kube_informer_next(cached, &at)))
+	while (cached && inventory_watch->pods_err.kind == ERR_NONE &&
+	       (pod = kube_informer_next(cached, &at)))
 		if (!pod_has_ended(pod)) /* as POD_SELECTOR */
 			pod_digest_add(&inventory_watch->digest, pod);
 	list->nodes = inventory_watch->nodes.at;

@@ -955,6 +955,35 @@ static void a_restart_changes_no_reservation(void **state)
 	assert_int_equal(scene.pasts[0].failures, 1);
 }
 
+/* Asks are those of the last decision; the RayCluster may have lost a group since. */
+static void asks_of_a_group_that_left_are_none(void **state)
+{
+	(void)state;
+	ask(W, 1, 1, true);
+	scene.members[W].groups = ARENA_COPY(&scene.arena, scene.groups[W], 1);
+	scene.members[W].group_count = 1;
+	allocate();
+	assert_int_equal(scene.last->shares[W].grants[0], 0);
+}
+
+/* Amounts that no Node has: a tenant may write them. */
+static void amounts_have_no_limit(void **state)
+{
+	(void)state;
+	wait_for_whole_pool(3);
+	scene.now += 100 * SECOND;
+	allocate();
+	hold(X, 0, 12);
+	VEC_EACH(struct pool_worker, worker, &scene.members[X].workers)
+		worker->gpus = RESOURCE_AMOUNT_MAX;
+	for (int i = 0; i < 3; i++) {
+		scene.now += 400 * SECOND;
+		allocate();
+	}
+	for (size_t q = 0; q < MEMBERS; q++)
+		assert_true(scene.pasts[0].queues[q].owed >= 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
@@ -993,6 +1022,8 @@ int main(void)
 		TEST(a_launch_passes_no_reservation_on),
 		TEST(two_grants_of_reservations_stay),
 		TEST(a_restart_changes_no_reservation),
+		TEST(asks_of_a_group_that_left_are_none),
+		TEST(amounts_have_no_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

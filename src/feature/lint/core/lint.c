@@ -36,9 +36,12 @@ static void run_feature_rules(struct lint_subject *subject)
 				lint_add_problem(subject->arena, subject->findings, rules[i].id,
 						 problem);
 			} else {
+				size_t before = subject->findings->list.count;
+
 				lint_problem(subject, rules[i].id, problem->message);
-				subject->findings->list.at[subject->findings->list.count - 1]
-					.decided = problem->decided;
+				if (subject->findings->list.count > before)
+					subject->findings->list.at[before].decided =
+						problem->decided;
 			}
 	}
 }

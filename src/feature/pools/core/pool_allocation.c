@@ -146,8 +146,7 @@ static const struct pool_group *group_in(const struct pool_member *member, size_
 static bool is_large(const struct pool_member *member, const struct pool_waiting *ask)
 {
 	for (size_t p = 0; p < ask->part_count; p++)
-		if (ask->parts[p].group < member->group_count &&
-		    member->groups[ask->parts[p].group].hosts > 1)
+		if (member->groups[ask->parts[p].group].hosts > 1)
 			return true;
 	return ask->gang;
 }
@@ -234,12 +233,23 @@ static void pass_over(const struct building *b, const size_t *runs)
 	}
 }
 
+/* Of groups that the RayCluster has. Asks of its last decision may have more. */
+static bool is_askable(const struct pool_member *member, const struct pool_waiting *ask)
+{
+	for (size_t p = 0; p < ask->part_count; p++)
+		if (ask->parts[p].group >= member->group_count)
+			return false;
+	return true;
+}
+
 static void add_ask(struct building *b, size_t index, const struct pool_waiting *ask)
 {
 	struct pool_joint joint = { ask, b->input->members[index]->key, NULL, SIZE_MAX };
 	size_t parts = 0;
 	bool passed_over = false;
 
+	if (!is_askable(b->input->members[index], ask))
+		return;
 	joint.runs = arena_array(b->scratch, b->input->pool_count, sizeof(*joint.runs));
 	for (size_t p = 0; p < b->input->pool_count; p++) {
 		joint.runs[p] = add_run(b, index, ask, p);

@@ -210,7 +210,7 @@ static void judge(const struct making *m, const struct gpu_holding *holding,
 /* The hosts of a replica are one worker: busy when one of them is. */
 static void join_host(struct pool_worker *replica, const struct pool_worker *host)
 {
-	replica->gpus += host->gpus;
+	replica->gpus = resource_sum(replica->gpus, host->gpus);
 	replica->requested = (replica->requested || !replica->needed) &&
 			     (host->requested || !host->needed);
 	replica->needed |= host->needed;

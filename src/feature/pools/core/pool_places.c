@@ -401,7 +401,7 @@ static const int64_t *unnamed_amounts(const struct places *places)
 	for (size_t c = 0; c < places->columns; c++) {
 		const char *name = capacities->columns.at[c];
 
-		if (node_amount_is_optional(name, device_find(capacities->devices, name)))
+		if (node_amount_is_optional(name, device_find(places->input->devices, name)))
 			amounts[c] = UNLIMITED;
 	}
 	return amounts;

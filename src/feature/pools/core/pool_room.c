@@ -74,6 +74,7 @@ void pool_room_make(struct pool_room *free, const struct pool_room_input *input)
 	nodes = nodes_of(free, input, in, &count);
 	free->own = nodes;
 	node_capacities_init(&free->capacities, nodes, count, input->devices, &free->arena);
+	free->capacities.devices = NULL; /* an allocation has the table of its time */
 	free->nodes = arena_array(&free->arena, count, sizeof(*free->nodes));
 	for (size_t i = 0; i < count; i++) {
 		const struct node *node = free->capacities.at[i].node;

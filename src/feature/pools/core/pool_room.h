@@ -33,7 +33,7 @@ struct pool_room_input {
 	const struct node *nodes;
 	size_t node_count;
 	const struct settings *settings;
-	const struct device_table *devices; /* stays as long as the content */
+	const struct device_table *devices; /* its rows stay as long as the content */
 	/* Of struct node, to copy what the Nodes point to; NULL: it stays as long as the content. */
 	const struct field *node_fields;
 };

@@ -33,7 +33,7 @@ static int64_t not_held(const struct pool_table *table, int64_t capacity)
 	int64_t left = capacity - table->outside;
 
 	VEC_EACH(const struct share_worker, worker, &table->workers)
-		left -= worker->amount;
+		left = int64_max(left - worker->amount, -RESOURCE_AMOUNT_MAX);
 	return left;
 }
 
@@ -43,7 +43,7 @@ static int64_t free_in(const struct pool_table *table, int64_t capacity)
 
 	for (size_t u = 0; u < table->units.count; u++)
 		if (table->result.units[u] >= SHARE_COMING)
-			free -= table->units.at[u].amount;
+			free = int64_max(free - table->units.at[u].amount, -RESOURCE_AMOUNT_MAX);
 	return free;
 }
 
@@ -87,6 +87,11 @@ static void owe(struct pool_past *past, size_t queue, int64_t gpus, int64_t ms)
 	*owed = resource_sum(*owed, resource_product(gpus, ms));
 }
 
+static void add(int64_t *sum, int64_t amount)
+{
+	*sum = resource_sum(*sum, amount);
+}
+
 /* For the time since the last allocation. */
 static void settle_debts(struct pool_past *past, const struct pool_table *table, int64_t capacity,
 			 int64_t ms)
@@ -99,11 +104,12 @@ static void settle_debts(struct pool_past *past, const struct pool_table *table,
 		return;
 	VEC_EACH(const struct share_worker, worker, &table->workers)
 		if (worker->state == SHARE_BUSY)
-			used[queue_of(table, worker->cluster)] += worker->amount;
+			add(&used[queue_of(table, worker->cluster)], worker->amount);
 	for (size_t q = 0; q < table->queues.count; q++)
 		past->queues[q].owed = int64_max(
 			past->queues[q].owed -
-				resource_product(used[q] + capacity / count, ms) / POOL_DEBT_PART,
+				resource_product(resource_sum(used[q], capacity / count), ms) /
+					POOL_DEBT_PART,
 			0);
 }
 
@@ -149,6 +155,12 @@ static void note_saved(struct pool_past *past, const struct pool_table *table, i
 	past->most = limit > 0 ? resource_product(amount, limit / 2) : INT64_MAX;
 }
 
+/* More than so many ms later. */
+static time_ms time_after(time_ms at, int64_t ms)
+{
+	return resource_sum(at, int64_min(ms, RESOURCE_AMOUNT_MAX - 1) + 1);
+}
+
 /* When no queue owes anything, without use. */
 static time_ms next_paid(const struct pool_past *past, int64_t capacity)
 {
@@ -156,7 +168,7 @@ static time_ms next_paid(const struct pool_past *past, int64_t capacity)
 
 	ARRAY_EACH(const struct pool_past_queue, queue, past->queues, GPU_POOL_QUEUES_MAX + 1)
 		sum = resource_sum(sum, queue->owed);
-	return sum == 0 ? INT64_MAX : resource_sum(past->at, sum / part + 1);
+	return sum == 0 ? INT64_MAX : time_after(past->at, sum / part);
 }
 
 /* ---- reservations in time ---- */
@@ -166,7 +178,7 @@ static time_ms next_too_much(const struct pool_past *past)
 {
 	int64_t left = int64_max(past->most - past->queues[past->saved_for].owed, 0);
 
-	return past->saved > 0 ? resource_sum(past->at, left / past->saved + 1) : INT64_MAX;
+	return past->saved > 0 ? time_after(past->at, left / past->saved) : INT64_MAX;
 }
 
 /* It took, or cost, as much as it may. */

@@ -42,8 +42,6 @@ struct pools {
 	struct pool_of_flags of_flags;
 	bool has_flags;
 	struct pool_ledger ledger;
-	/* Whose device tables the free amounts and the last allocation refer to; NULL: of the options. */
-	struct device_view *room_view, *allocation_view;
 	const struct gpu_pool **list; /* of the source, then that of the flags */
 	const char **stopped;         /* by pool, as in a pool_input */
 	const char **empty_queues;    /* by pool: the first that selects no namespace; NULL */
@@ -351,8 +349,6 @@ void pools_free(struct pools *pools)
 		return;
 	cluster_map_done(&pools->clusters);
 	pool_ledger_done(&pools->ledger);
-	device_view_drop(pools->room_view);
-	device_view_drop(pools->allocation_view);
 	loop_timer_free(pools->timer);
 	free_lists(pools);
 	memory_free(pools);
@@ -524,14 +520,11 @@ static void read_nodes(struct pools *pools)
 	const struct inventory_list *list = pools_count_nodes(pools) && pools->source.nodes ?
 						    pools->source.nodes(pools->source.context) :
 						    NULL;
-	struct device_view *before;
 
 	if (!list)
 		ledger->free_version = 0;
 	if (!list || list->version == ledger->free_version)
 		return;
-	before = pools->room_view;
-	pools->room_view = device_view_hold(pools->control);
 	pool_room_make(&ledger->free,
 		       &(struct pool_room_input){ .pools = ledger->pools,
 						  .pool_count = ledger->pool_count,
@@ -540,7 +533,6 @@ static void read_nodes(struct pools *pools)
 						  .settings = ledger->settings,
 						  .devices = device_view_table(pools->control),
 						  .node_fields = node_fields });
-	device_view_drop(before);
 	ledger->free_version = list->version;
 	count_pods(pools, list);
 	recount_strays(pools);
@@ -574,7 +566,6 @@ static bool kueue_refused(const struct pools *pools)
 
 static void allocate(struct pools *pools)
 {
-	struct device_view *before = pools->allocation_view;
 	int64_t begun_us = loop_cpu_us(), took_us;
 	bool settling;
 
@@ -592,8 +583,6 @@ static void allocate(struct pools *pools)
 						   .kueue_refused = kueue_refused(pools),
 						   .per_namespace = pools->of_flags.per_namespace,
 						   .now = loop_wall(pools->control->loop) });
-	pools->allocation_view = device_view_hold(pools->control);
-	device_view_drop(before);
 	took_us = loop_cpu_us() - begun_us;
 	if (pools->source.allocated)
 		pools->source.allocated(pools->source.context, pools->ledger.allocation, took_us);

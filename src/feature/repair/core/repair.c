@@ -4,6 +4,7 @@
 
 #include "base/int64.h"
 #include "base/sort.h"
+#include "base/text.h"
 #include "core/capacity/gpu_count.h"
 #include "core/decide/mark.h"
 #include "core/model/reason.h"
@@ -158,10 +159,23 @@ static time_ms since(const struct facts *facts, const struct sick *own,
 		       signal->since;
 }
 
+/* The Node takes none of the workers that the sign is about. */
+static bool repels(const struct sick *own, const struct repair_signal *signal)
+{
+	if (!signal->pods)
+		return own->repelled;
+	VEC_EACH(const struct pod *const, pod, &own->pods)
+		if (pod_is_worker(*pod) &&
+		    text_is_among((*pod)->name, signal->pods->at, signal->pods->count) &&
+		    !(own->node && is_repelled(*pod, own->node)))
+			return false;
+	return true;
+}
+
 /* The replacement of a worker with a tainted device gets another device. */
 static bool acts(const struct sick *own, const struct repair_signal *signal)
 {
-	return signal->acts && (own->repelled || signal->source == REPAIR_BY_DEVICE);
+	return signal->acts && (repels(own, signal) || signal->source == REPAIR_BY_DEVICE);
 }
 
 static enum rank rank_of(const struct facts *facts, const struct sick *own,
