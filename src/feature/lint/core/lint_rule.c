@@ -72,7 +72,7 @@ const char *lint_path_member(struct arena *arena, const char *path, const char *
 		return arena_printf(arena, "%s[\"%s\"]", path, quoted(arena, name));
 	/* Not formatted: this is called for each place that lint looks at. */
 	text = arena_alloc(arena, before + size + 2);
-	memcpy(text, path, before);
+	memcpy(text, path, before + 1);
 	if (before > 0)
 		text[before++] = '.';
 	memcpy(text + before, name, size);
