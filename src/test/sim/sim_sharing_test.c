@@ -52,7 +52,7 @@ static struct labels team_labels(struct arena *arena, const char *team)
 }
 
 /* A RayCluster of its own queue and namespace. */
-static void add_team(struct sharing_case *c, int64_t guaranteed, int64_t worker_gpus)
+static struct ray_cluster *add_team(struct sharing_case *c, int64_t guaranteed, int64_t worker_gpus)
 {
 	size_t team = c->pool.queue_count++;
 	struct worker_group group =
@@ -66,6 +66,7 @@ static void add_team(struct sharing_case *c, int64_t guaranteed, int64_t worker_
 						   .namespaces = { .match_labels = labels },
 						   .guaranteed = guaranteed * GPU,
 						   .weight = 1 };
+	return cluster;
 }
 
 static struct work_item *add_work(struct sharing_case *c, size_t team, int64_t submit_ms,
@@ -458,6 +459,25 @@ static void forged_gangs_cost_an_honest_team_little(void **state)
 	}
 }
 
+/* A tenant may set the label; only a Workload of Kueue makes a RayCluster one of Kueue's, and a simulation has none. */
+static void the_label_of_kueue_is_no_way_out(void **state)
+{
+	static const struct label label = { KUEUE_LABEL_QUEUE, "any" };
+	struct sharing_case c;
+	const struct sim_result *result;
+
+	(void)state;
+	init_pool(&c, 8);
+	c.pool.kueue_outside = true;
+	add_team(&c, 0, 1)->labels = (struct labels){ &label, 1 };
+	c.queues[0].has_maximum = true;
+	c.queues[0].maximum = 2 * GPU;
+	add_work(&c, 0, 0, 60 * SECOND, 40, 1);
+	result = run(&c);
+	assert_true(longest_wait(result, "one") > 15 * MINUTE);
+	sim_case_done(&c.sim);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +488,7 @@ int main(void)
 		cmocka_unit_test(constant_asks_converge),
 		cmocka_unit_test(a_unit_without_a_node_holds_nothing),
 		cmocka_unit_test(forged_gangs_cost_an_honest_team_little),
+		cmocka_unit_test(the_label_of_kueue_is_no_way_out),
 		cmocka_unit_test(without_contention_nothing_changes),
 		cmocka_unit_test(pools_are_never_exceeded_and_all_work_runs),
 	};

@@ -105,9 +105,10 @@ static const struct pool_member *member_of(struct sharing *sharing, struct shari
 	for (size_t i = 0; i < ray->workers.count; i++)
 		pods[i] = &ray->workers.at[i]->pod;
 	pool_entry_count(&own->entry,
-			 &(struct pool_entry_objects){
-				 &ray->cluster, own->groups, pods, ray->workers.count,
-				 labels_value(&ray->cluster.labels, KUEUE_LABEL_QUEUE) != NULL },
+			 &(struct pool_entry_objects){ .cluster = &ray->cluster,
+						       .groups = own->groups,
+						       .pods = pods,
+						       .pod_count = ray->workers.count },
 			 false);
 	return own->entry.member.value;
 }
