@@ -934,6 +934,22 @@ static void test_why_there_is_no_room(void **state)
 	expect_text(allocate(), 2, 0, REASON_WAITS_FOR_POOL, "place 1 of 1, 8 of 8 GPUs are held");
 }
 
+/* A Node has room for one Pod of the gang, and no two have. */
+static void test_why_there_is_no_room_for_a_gang(void **state)
+{
+	(void)state;
+	add_node("n1");
+	add_node("n2");
+	add_worker(1, 0, "n1", SHARE_BUSY);
+	ask(2, 1, 1, 1);
+	expect(allocate(), 2, 0, 1);
+	scene.asks[2].count = 0;
+	ask(2, 1, 2, 1);
+	scene.pool.gpus = UNITS(17);
+	expect_text(allocate(), 2, 1, REASON_WAITS_FOR_POOL,
+		    "; the Nodes have room for 1 of its Pods at once");
+}
+
 static void test_why_a_unit_may_not_be_granted(void **state)
 {
 	const struct pool_allocation *allocation;
@@ -1044,6 +1060,7 @@ int main(void)
 		TEST(test_saved_for_a_gang),
 		TEST(test_why_a_unit_waits),
 		TEST(test_why_there_is_no_room),
+		TEST(test_why_there_is_no_room_for_a_gang),
 		TEST(test_why_a_unit_may_not_be_granted),
 		TEST(test_the_most_that_a_ray_cluster_may_get),
 	};

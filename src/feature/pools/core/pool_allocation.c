@@ -595,14 +595,17 @@ static time_ms next_of_asks(const struct pool_input *input)
 
 /* ---- places that are missing ---- */
 
+static const struct pool_no_room *no_room_of(const struct pool_table *table, size_t unit)
+{
+	return ARRAY_FIND(table->no_room, table->no_room_count, shape,
+			  pool_places_shape(&table->places, unit));
+}
+
 static const char *no_room_text(const struct pool_table *table, size_t unit)
 {
-	const char *shape = pool_places_shape(&table->places, unit);
+	const struct pool_no_room *found = no_room_of(table, unit);
 
-	for (size_t i = 0; i < table->no_room_count; i++)
-		if (strcmp(table->no_room[i].shape, shape) == 0)
-			return table->no_room[i].why;
-	return "";
+	return found && pool_places_pods(&table->places, unit) > found->room ? found->why : "";
 }
 
 /* The unit waits although so many GPUs are in no use of the pool. */
@@ -616,10 +619,12 @@ static void find_no_room(struct pool_table *table, int64_t capacity, struct aren
 	int64_t left = capacity - resource_sum(table->used, table->granted);
 
 	for (size_t u = 0; u < table->units.count && table->no_room_count < POOL_NO_ROOM_MAX; u++)
-		if (lacks_place(table, u, left) && *no_room_text(table, u) == '\0')
-			table->no_room[table->no_room_count++] =
-				(struct pool_no_room){ pool_places_shape(&table->places, u),
-						       pool_places_why(&table->places, u, arena) };
+		if (lacks_place(table, u, left) && !no_room_of(table, u)) {
+			struct pool_no_room *added = &table->no_room[table->no_room_count++];
+
+			added->shape = pool_places_shape(&table->places, u);
+			added->why = pool_places_why(&table->places, u, arena, &added->room);
+		}
 }
 
 const struct pool_allocation *pool_allocate(const struct pool_input *input, struct arena *arena)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/int64.h"
 #include "base/map.h"
 #include "core/nodes/gpu_part.h"
 #include "core/nodes/node_fit.h"
@@ -604,20 +605,72 @@ static const char *outside_text(const struct pool_places_input *input,
 	return "";
 }
 
-const char *pool_places_why(const struct pool_places_input *input, size_t unit, struct arena *arena)
+int64_t pool_places_pods(const struct pool_places_input *input, size_t unit)
+{
+	const struct pool_member *member = input->members[input->units[unit].cluster];
+	const struct pool_waiting *ask = input->asks[unit];
+	const char *shape = pool_places_shape(input, unit);
+	int64_t sum = 0;
+
+	for (size_t p = 0; p < ask->part_count; p++) {
+		const struct pool_group *group = &member->groups[ask->parts[p].group];
+
+		if (strcmp(group->shape, shape) == 0)
+			sum = resource_sum(sum,
+					   resource_product(ask->parts[p].replicas, group->hosts));
+	}
+	return sum;
+}
+
+/* By the sums of amounts, not device by device. */
+static int64_t pods_on(const struct node_demand *demand, const struct node_capacity *capacity)
+{
+	int64_t most = node_fit_accepts(demand, capacity->node) ? INT32_MAX : 0;
+
+	for (size_t i = 0; i < demand->request.count && most > 0; i++) {
+		const struct resource *wanted = &demand->request.at[i];
+		const struct node_amount *amount = node_capacity_amount(capacity, wanted->name);
+
+		if (!node_capacity_fits(capacity, wanted, demand->rows[i]))
+			most = 0;
+		else if (amount && wanted->amount > 0)
+			most = int64_min(most, node_amount_free(amount) / wanted->amount);
+	}
+	return most;
+}
+
+/* A Node has room for one. */
+static const char *part_text(const struct node_demand *demand,
+			     const struct node_capacities *capacities, struct arena *arena,
+			     int64_t *ret_room)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < capacities->count; i++)
+		sum = resource_sum(sum, pods_on(demand, &capacities->at[i]));
+	*ret_room = sum;
+	return arena_printf(arena, "the Nodes have room for %lld of its Pods at once",
+			    (long long)sum);
+}
+
+const char *pool_places_why(const struct pool_places_input *input, size_t unit, struct arena *arena,
+			    int64_t *ret_room)
 {
 	const struct pool_group *group = group_of(input, unit);
 	struct node_capacities capacities;
 	struct node_demand demand;
 	struct node_fit fit;
 
+	*ret_room = 0;
 	if (!group || !input->free)
 		return "";
 	capacities = capacities_of(input, arena);
 	node_demand_init(&demand, group->spec, true, input->devices, arena);
 	node_fit_best(&demand, &capacities, arena, &fit);
-	if (fit.level == NODE_FIT_NONE || fit.level == NODE_FIT_NOW)
+	if (fit.level == NODE_FIT_NONE)
 		return "";
+	if (fit.level == NODE_FIT_NOW)
+		return part_text(&demand, &capacities, arena, ret_room);
 	return arena_printf(arena, "%s%s", node_fit_text(&demand, &capacities, &fit, arena),
 			    outside_text(input, &demand, &fit, arena));
 }

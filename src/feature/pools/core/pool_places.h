@@ -37,9 +37,12 @@ const struct share_places *pool_places_make(const struct pool_places_input *inpu
 					    struct arena *arena);
 
 /* Why no Node of the pool has room for a Pod of the unit now: the closest Node with its obstacle, and the devices
- * that Pods outside of RayClusters use there. "": one has room, or none is known. Reads each Node. */
-const char *pool_places_why(const struct pool_places_input *input, size_t unit,
-			    struct arena *arena);
+ * that Pods outside of RayClusters use there. "": none is known. It holds for units with more Pods than *ret_room:
+ * so many have room at once. Reads each Node. */
+const char *pool_places_why(const struct pool_places_input *input, size_t unit, struct arena *arena,
+			    int64_t *ret_room);
+/* Of the unit, of its shape. */
+int64_t pool_places_pods(const struct pool_places_input *input, size_t unit);
 /* The shape of a Pod of the unit (struct pool_group); units with one shape have one answer. */
 const char *pool_places_shape(const struct pool_places_input *input, size_t unit);
 

@@ -16,9 +16,10 @@ struct pool_run {
 
 #define POOL_NO_ROOM_MAX 2 /* shapes of one pool that have such a text */
 
-/* Units of a shape that the free GPUs would be enough for, and that no Node has room for. */
+/* Units of a shape that the free GPUs would be enough for, and that the Nodes have no room for. */
 struct pool_no_room {
 	const char *shape, *why; /* of pool_places_why */
+	int64_t room;            /* as well */
 };
 
 /* One pool as core/share sees it, and the way back. A cluster is a member in this pool; its runs follow
