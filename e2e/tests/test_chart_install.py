@@ -229,7 +229,7 @@ def test_namespaced(api_server, installed, helm, kubectl, namespace):
     installed.wait_rolled_out()
     installed.wait_leader()
     for path in ("/healthz", "/readyz"):  # a Pod that waits for the Lease is ready as well, or no rollout would end
-        assert installed.probe(path) == [200, 200]
+        wait_until(lambda path=path: installed.probe(path) == [200, 200], 30, f"both Pods to answer {path}")
     proxy = "--subresource=proxy"
     for what, allowed in (
         (["get", "services/https:rayscaler:metrics", proxy], True),
